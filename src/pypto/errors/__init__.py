@@ -1,0 +1,1 @@
+"""Every message a user can get, in families: one module per part of the house, one class per mistake."""

@@ -1,0 +1,1 @@
+"""Program form: types, symbols, statements; their text, walkers and rules."""
