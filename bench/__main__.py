@@ -65,7 +65,9 @@ def commit() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("-k", default="", help="only rows whose name matches this regular expression")
-    parser.add_argument("--threads", default=str(torch.get_num_threads()), help="comma-separated thread counts, same for all peers")
+    parser.add_argument(
+        "--threads", default=str(torch.get_num_threads()), help="comma-separated thread counts, same for all peers"
+    )
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--budget", type=float, default=1.5, help="seconds of samples a row")
     parser.add_argument("--json", type=Path)
@@ -74,7 +76,9 @@ def main() -> None:
     everything = {}
     for threads in map(int, options.threads.split(",")):
         torch.set_num_threads(threads)
-        title = f"{threads} thread{'s' if threads > 1 else ''}, commit {commit()}, {platform.machine()}, torch {torch.__version__}"
+        title = (
+            f"{threads} thread{'s' if threads > 1 else ''}, commit {commit()}, {platform.machine()}, torch {torch.__version__}"
+        )
         print(f"\n### {title}\n\n{HEAD}", flush=True)
         lines = []
         for name, maker in all_rows():

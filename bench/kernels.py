@@ -148,7 +148,9 @@ def paged_decode(
             page = table[b, j]
             rest = pypto.min(length - j * block, block)
             keys = pypto.reshape(
-                pypto.view(key_cache, [1, block, size], [page, 0, 0], valid_shape=[1, rest, size]), [block, size], valid_shape=[rest, size]
+                pypto.view(key_cache, [1, block, size], [page, 0, 0], valid_shape=[1, rest, size]),
+                [block, size],
+                valid_shape=[rest, size],
             )
             values = pypto.reshape(
                 pypto.view(value_cache, [1, block, size], [page, 0, 0], valid_shape=[1, rest, size]),
