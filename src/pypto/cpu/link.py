@@ -172,13 +172,12 @@ def load(
 @lru_cache(maxsize=1)
 def process_symbols() -> dict[str, int]:
     """Addresses of the C functions that generated code may always call."""
-    if sys.platform == "win32":
-        library = ctypes.CDLL("msvcrt")
-        found = {"__chkstk": _address(ctypes.CDLL("ntdll"), "__chkstk")}  # stack probe of frames above one page
-    else:
-        library = ctypes.CDLL(None)
-        found = {}
-    return {**found, **{name: _address(library, name) for name in PROCESS_SYMBOLS}}
+    windows = sys.platform == "win32"
+    library = ctypes.CDLL("msvcrt" if windows else None)
+    found = {name: _address(library, name) for name in PROCESS_SYMBOLS}
+    if windows:
+        found["__chkstk"] = _address(ctypes.CDLL("ntdll"), "__chkstk")  # stack probe of frames above one page
+    return found
 
 
 def _address(library: ctypes.CDLL, name: str) -> int:

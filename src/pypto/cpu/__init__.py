@@ -1,0 +1,1 @@
+"""The CPU engine: fusion, loop nests, LLVM text, matrix multiplication, threads, linking."""

@@ -1,0 +1,1 @@
+"""Launching kernels: argument checks, caches, artefacts, reports."""
