@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 import llvmlite.binding as llvm
 
@@ -29,10 +29,9 @@ ISA_NAMES = ("avx512", "avx2", "neon", "generic")
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
 _AVX2 = frozenset({"avx2", "fma"})
 # What a reduced x86 target may keep: everything up to the x86-64-v3 level (x86-64 psABI, micro-architecture levels).
-_LEVEL3 = frozenset(
-    "64bit avx avx2 bmi bmi2 cmov crc32 cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 sse3 sse4.1 sse4.2 ssse3 xsave".split()
-)
-_LEVEL1 = frozenset("64bit cmov cx8 fxsr mmx sse sse2".split())
+_LEVEL1 = frozenset({"64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2"})
+_LEVEL2 = _LEVEL1 | {"cx16", "crc32", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
+_LEVEL3 = _LEVEL2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,12 @@ class Target:
         return assembly_of(text, self.machine)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _detected() -> dict[str, bool]:
     return dict(llvm.get_host_cpu_features())
 
 
-@lru_cache(maxsize=None)
+@cache
 def detected() -> Target:
     """The machine at hand, whatever the environment says."""
     return Target(llvm.get_process_triple(), frozenset(name for name, on in _detected().items() if on))
@@ -105,7 +104,7 @@ def host() -> Target:
     return detected()
 
 
-@lru_cache(maxsize=None)
+@cache
 def named(isa: str) -> Target:
     """The target of that instruction set; ``host`` says whether it runs here.
 

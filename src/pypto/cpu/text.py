@@ -1,8 +1,8 @@
 """LLVM IR as text: a builder that appends one SSA line per call.
 
-Values are plain strings (``%t7``, ``@table``, ``42``); types are LLVM's own spelling (``i64``, ``<16 x float>``). Nothing is checked here:
-``Target.compile(text, verify=True)`` does that in tests. Text is the cheapest form there is (half a microsecond a line) and no
-optimisation passes follow, so what is written is what runs: SSA directly, no stack slots but ``scratch``::
+Values are plain strings (``%t7``, ``@table``, ``42``); types are LLVM's own spelling (``i64``, ``<16 x float>``).
+Nothing is checked here: ``Target.compile(text, verify=True)`` does that in tests. Text is the cheapest form there is (half a
+microsecond a line). No optimisation passes follow, so what is written is what runs: SSA directly, no stack slots but ``scratch``::
 
     module = Module()
     f = module.function("void", "kernel", [("ptr", "block")])
@@ -14,9 +14,9 @@ optimisation passes follow, so what is written is what runs: SSA directly, no st
     f.ret()
     print(module.text())
 
-Module    ``function`` opens a definition, ``declare`` an external (or intrinsic) once, ``constant`` a read-only array (equal ones are one),
-          ``variable`` a writable global, ``require(name, make)`` runs ``make(module)`` the first time only; ``externals`` names what a
-          linker must supply.
+Module    ``function`` opens a definition, ``declare`` an external (or intrinsic) once, ``constant`` a read-only array (equal
+          ones are one), ``variable`` a writable global, ``require(name, make)`` runs ``make(module)`` the first time only;
+          ``externals`` names what a linker must supply.
 Function  ``op cast icmp fcmp select load store gep call intrinsic phi`` return the new value (or nothing);
           ``block jump branch ret`` make control flow; ``loop``, ``when`` and ``either`` are the structured forms;
           ``splat`` spreads a scalar, ``scratch`` reserves stack in the entry block, ``comment`` leaves a trace for readers.
@@ -59,7 +59,7 @@ def float_bits(value: float) -> str:
 
 
 class Loop:
-    """What ``Function.loop`` yields. Set ``next`` (same order as ``carried``) before the block ends; read ``results`` after it."""
+    """What ``Function.loop`` yields. Set ``next`` (in the order of ``carried``) before the block ends, read ``results`` after."""
 
     __slots__ = ("carried", "index", "next", "results")
 
@@ -279,6 +279,7 @@ class Module:
         self._constants: dict[tuple[str, str, int], str] = {}
         self._globals: list[str] = []
         self._required: set[str] = set()
+        self._metadata: list[str] = []
 
     def function(
         self,
@@ -320,6 +321,12 @@ class Module:
         self._globals.append(f"@{name} = {linkage} global {type} {value}, align {align}")
         return f"@{name}"
 
+    def metadata(self, value: str) -> str:
+        """A numbered metadata node, for instance ``!{i32 1}``; returns ``!N``, equal ones are one."""
+        if value not in self._metadata:
+            self._metadata.append(value)
+        return f"!{self._metadata.index(value)}"
+
     def require(self, name: str, make: Callable[[Module], object]) -> str:
         """``@name``, after running ``make(module)``, which must define that function, if this is the first time."""
         if name not in self._required:
@@ -330,4 +337,5 @@ class Module:
     def text(self) -> str:
         declarations = [line for name, line in self._declared.items() if name not in self.functions]
         parts = [*self._globals, *declarations, *(f.text() for f in self.functions.values())]
+        parts += [f"!{number} = {value}" for number, value in enumerate(self._metadata)]
         return "\n".join([*parts, f"attributes #0 = {{ {FUNCTION_ATTRIBUTES} }}", ""])
