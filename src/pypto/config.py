@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import enum
 import functools
 import inspect
 import threading
@@ -12,7 +11,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from typing import Any
 
-from pypto import options as _rooms
+from pypto.enums import CompStage
 from pypto.errors.options import (
     ArgumentsByName,
     InvalidChoice,
@@ -27,8 +26,6 @@ from pypto.options import scopes as _scopes
 from pypto.options.check import FUNCTION_KEY, row
 from pypto.options.table import FAMILIES, TABLE, rows_of
 from pypto.tiles import ConvTile, CubeTile, TileL0Info, TileL1Info, positive_sizes
-
-del _rooms
 
 __all__ = [
     "CompStage",
@@ -66,17 +63,6 @@ __all__ = [
     "set_vec_tile_shapes",
     "set_verify_options",
 ]
-
-
-class CompStage(enum.Enum):
-    """Where ``host_options={"compile_stage": …}`` stops; getters return the number."""
-
-    ALL_COMPLETE = 0
-    TENSOR_GRAPH = 1
-    TILE_GRAPH = 2
-    EXECUTE_GRAPH = 3
-    CODEGEN_INSTRUCTION = 4
-    CODEGEN_BINARY = 5
 
 
 # -- one setter and one getter per family --------------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 from pypto.errors.base import PassError, UserError
 
 
@@ -164,3 +167,11 @@ class UnknownErrorType(UserError, ValueError):
     code = 0xF00002
     message = "Unknown error type: {name}"
     help = "known: ValueError, TypeError, RuntimeError, NotImplementedError, IndexError, AssertionError, InternalError, Error"
+
+
+def no_such_name(name: str, documented: Sequence[str]) -> UserError:
+    """The error for ``pypto.<name>``: planned, misspelt or unknown."""
+    if name in documented:
+        return NotYetImplemented(name=name)
+    near = difflib.get_close_matches(name, documented, n=1)
+    return NoSuchName(name=name, nearest=f", did you mean {near[0]!r}?" if near else "")

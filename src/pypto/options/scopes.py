@@ -132,7 +132,7 @@ def scope(name: str = "", values: Mapping[str, Any] | None = None, **more: Any) 
 
 
 def reset() -> None:
-    """Back to defaults, environment (read again) and process settings. Leaving an open scope still restores what was around it."""
+    """Back to defaults, environment (read again) and process settings. Leaving an open scope restores what was around it."""
     _install(_root())
 
 
