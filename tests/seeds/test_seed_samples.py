@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from blackbox import define, integers, mistake, nans, python
 
 import pypto
+from blackbox import define, integers, mistake, nans, python
 from pypto.diagnostics import PortabilityWarning, PyptoWarning
 from pypto.fuzz.engines import on_engine
 

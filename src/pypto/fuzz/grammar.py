@@ -1,7 +1,8 @@
 """A random valid kernel as source text: loop nests with branches, carried tensors and scalars, scalar reads, helpers.
 
-The text means the same when ``pypto`` is this package and when it is ``standin``. All numbers in it are exact in fp32 (sums of
-small integers, halves, maxima), so results must be equal bit for bit. ``choose`` is a ``random.Random``: hypothesis can supply one that it shrinks.
+The text means the same when ``pypto`` is this package and when it is ``standin``. Its tensor arithmetic is sums, halves and maxima, which
+fp32 rounds the same way whether fused or not, so results must be equal bit for bit. ``choose`` is a ``random.Random``: hypothesis can
+supply one that it shrinks.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def kernel(
 
 @dataclass(frozen=True)
 class Scope:
-    """Names a statement may use. ``budget`` is how many more statements the block may hold, ``trips`` the largest trip count here."""
+    """Names a statement may use. ``budget`` bounds the statements of a block, ``trips`` the trip count of a loop."""
 
     numbers: tuple[str, ...] = ("n", "k")
     indices: tuple[str, ...] = ()

@@ -144,8 +144,8 @@ def set_vec_tile_shapes(*shape: int) -> None:
     """Tile shapes are advice; plain Python needs none."""
 
 
-min = min  # noqa: PLW0127  the framework's two-argument forms are Python's own here
-max = max  # noqa: PLW0127
+min = min
+max = max
 
 
 class _Frontend:
