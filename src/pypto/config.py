@@ -228,6 +228,7 @@ def set_run_options(
     cache_dir: str | None = None,
     cache_limit_mb: int | None = None,
     dump: str | None = None,
+    log_level: str | None = None,
 ) -> None:
     """Set who computes and how careful it is; ours, the reference has no counterpart.
 

@@ -29,6 +29,7 @@ HOMES: dict[str, str] = {
         log_debug log_info log_warn log_error log_fatal log_event check internal_check raise_error set_log_level
         get_log_level InternalError""",
     "pypto.helpers": "ceildiv",
+    "pypto.platforms": "platform",
     "pypto.jit": "jit",
 }
 
@@ -57,7 +58,7 @@ OPERATION_GROUPS: dict[str, str] = {
     "composite": "sigmoid softmax rms_norm",
     "ours": "logical_or",
     "verification": "verify set_verify_golden_data pass_verify_print pass_verify_save print",
-    "introspection": "Function get_last_function get_current_function platform",
+    "introspection": "Function get_last_function get_current_function",
     "modules": "distributed experimental",
 }
 

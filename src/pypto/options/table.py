@@ -114,6 +114,15 @@ RUN = _family(
             environment="PYPTO_DUMP",
             effect=ACTIVE,
         ),
+        Option(
+            "log_level",
+            "str",
+            "warn",
+            "least level that pypto.log_… prints",
+            choices=("debug", "info", "warn", "error", "fatal", "event"),
+            environment="PYPTO_LOG_LEVEL",
+            effect=ACTIVE,
+        ),
     ],
 )
 
@@ -294,6 +303,8 @@ SHAPES = {
         Option("cube_tile_shapes", "any", None, "cube tile shape (CubeTile)"),
         Option("conv_tile_shapes", "any", None, "convolution tile shape (ConvTile)"),
         Option("matrix_size", "any", (), "original m, k, n of a reshaped NZ input"),
+        Option("pass_configs", "any", {}, "what set_pass_config and set_pass_default_config stored"),
+        Option("npu_architecture", "any", "DAV_2201", "chip whose limits portability warnings speak of (pypto.platform.npuarch)"),
         Option("semantic_label", "any", "", "label of the operations that follow"),
     ]
 }
