@@ -1,8 +1,8 @@
 """A random valid kernel as source text: loop nests with branches, carried tensors and scalars, scalar reads, helpers.
 
-The text means the same when ``pypto`` is this package and when it is ``standin``. Its tensor arithmetic is sums, halves and maxima, which
-fp32 rounds the same way whether fused or not, so results must be equal bit for bit. ``choose`` is a ``random.Random``: hypothesis can
-supply one that it shrinks.
+The text means the same when ``pypto`` is this package and when it is ``standin``. Its tensor arithmetic is sums, halves and
+maxima, which fp32 rounds the same way whether fused or not, so results must be equal bit for bit. ``choose`` is a
+``random.Random``: hypothesis can supply one that it shrinks.
 """
 
 from __future__ import annotations
