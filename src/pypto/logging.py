@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from pypto.enums import LogLevel
 from pypto.errors.base import InternalError, PyptoGeneralError
-from pypto.errors.options import CheckFailed, UnknownErrorType
+from pypto.errors.options import CheckFailed, InvalidChoice, UnknownErrorType
 from pypto.options import current, update
 
 __all__ = [
@@ -34,7 +34,16 @@ def set_log_level(level: LogLevel) -> None:
     >>> set_log_level(LogLevel.ERROR); get_log_level()
     LogLevel.ERROR
     """
-    update({"run.log_level": LogLevel(level).name.lower()})
+    update({"run.log_level": _level(level).name.lower()})
+
+
+def _level(level: LogLevel | int) -> LogLevel:
+    if isinstance(level, LogLevel):
+        return level
+    names = [member.name for member in LogLevel]
+    if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level < len(names):
+        raise InvalidChoice(name="log level", value=str(level), expected=f"LogLevel.{' '.join(names)}")
+    return LogLevel(level)
 
 
 def get_log_level() -> LogLevel:

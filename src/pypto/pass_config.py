@@ -1,4 +1,4 @@
-"""Per-pass switches under the reference's names (tensor API section 7.5). They are kept and checked; the CPU engine has no such passes."""
+"""Per-pass switches under the reference's names (tensor API section 7.5), kept and checked; the CPU engine has no such passes."""
 
 from __future__ import annotations
 
