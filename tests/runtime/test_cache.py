@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pypto import options
 from pypto.runtime import cache as module
 from pypto.runtime.cache import Metadata, ObjectCache, cache, fingerprints, key_of
 
@@ -119,18 +120,13 @@ def test_a_miss_says_which_part_changed(tmp_path: Path) -> None:
     assert one.why("g", parts) == "first compilation"
 
 
-def test_environment_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYPTO_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("PYPTO_CACHE_LIMIT", "1")
-    monkeypatch.delenv("PYPTO_CACHE", raising=False)
-    assert cache().directory == tmp_path and cache().limit == 1 << 20 and cache() is cache()
-    monkeypatch.setenv("PYPTO_CACHE", "0")
-    assert cache().directory is None
-    monkeypatch.setenv("PYPTO_CACHE", "1")
-    monkeypatch.delenv("PYPTO_CACHE_DIR")
-    monkeypatch.setenv("PYPTO_CACHE_LIMIT", "much")
-    assert cache().limit == module.DEFAULT_LIMIT
-    assert cache().directory is None or cache().directory.name == "openpypto"
+def test_options_choose(tmp_path: Path) -> None:
+    with options.scope("test", {"run.cache_dir": str(tmp_path), "run.cache_limit_mb": 1, "run.cache": True}):
+        assert cache().directory == tmp_path and cache().limit == 1 << 20 and cache() is cache()
+        with options.scope("off", {"run.cache": False}):
+            assert cache().directory is None
+    with options.scope("test", {"run.cache_dir": "", "run.cache": True}):
+        assert cache().directory is None or cache().directory.name == "openpypto"
 
 
 WRITER = """

@@ -13,8 +13,8 @@ One file per entry, written under another name and renamed, so that readers in o
 checksum drops damaged entries. The directory is bounded; the entries unused for longest go first. Trouble with the disk
 (full, read-only, no home) is never an error: the cache then lives in memory only.
 
-Environment: ``PYPTO_CACHE_DIR`` (where), ``PYPTO_CACHE=0`` (off: nothing is read from or written to disk),
-``PYPTO_CACHE_LIMIT`` (MiB, default 512).
+Options: ``run.cache_dir`` (``PYPTO_CACHE_DIR``), ``run.cache`` (``PYPTO_CACHE=0``: nothing is read from or written to disk),
+``run.cache_limit_mb`` (``PYPTO_CACHE_LIMIT_MB``).
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from pypto import options
+
 MAGIC = b"PYPTO-OBJECT-1\n"
 _HEAD = struct.Struct(f"<{len(MAGIC)}s32sQ")  # magic, sha256 of what follows the head, bytes of metadata
 SUFFIX = ".object"
-DEFAULT_LIMIT = 512 << 20  # bytes on disk: some ten thousand kernels of 50 KB
+DEFAULT_LIMIT = 512 << 20  # bytes on disk, as in the option table: some ten thousand kernels of 50 KB
 MEMORY_LIMIT = 64 << 20
 TOUCH_SECONDS = 3600  # a hit refreshes the entry's age at most this often
 STALE_SECONDS = 3600  # temporary files older than this belong to a process that died
@@ -263,8 +265,8 @@ def _unlink(path: Path) -> int:
 
 
 def default_directory() -> Path | None:
-    """Where entries live: ``PYPTO_CACHE_DIR``, else the user's cache directory; None when there is no home."""
-    chosen = os.environ.get("PYPTO_CACHE_DIR")
+    """Where entries live: option ``run.cache_dir`` (``PYPTO_CACHE_DIR``), else the user's cache directory; None without a home."""
+    chosen = str(options.current().get("run.cache_dir"))
     if chosen:
         return Path(chosen).expanduser()
     try:
@@ -281,23 +283,11 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def enabled() -> bool:
-    """Whether the disk is used: not when ``PYPTO_CACHE`` is 0, off, no or false."""
-    return os.environ.get("PYPTO_CACHE", "1").strip().lower() not in ("0", "off", "no", "false")
-
-
-def _limit() -> int:
-    try:
-        return int(float(os.environ["PYPTO_CACHE_LIMIT"]) * (1 << 20))
-    except (KeyError, ValueError):
-        return DEFAULT_LIMIT
-
-
 _open: dict[tuple[Path | None, int], ObjectCache] = {}
 
 
 def cache() -> ObjectCache:
-    """The cache the environment asks for now; the same object as long as the environment does not change."""
-    directory = default_directory() if enabled() else None
-    settings = (directory, _limit())
+    """The cache the options ask for now; the same object as long as they do not change."""
+    directory = default_directory() if options.current().get("run.cache") else None
+    settings = (directory, int(options.current().get("run.cache_limit_mb")) << 20)
     return _open.setdefault(settings, ObjectCache(*settings))

@@ -1,0 +1,139 @@
+"""The runtime library: everything compiled kernels call, as one module, compiled once and kept in the object cache.
+
+    runtime = runtime_library()            # for this machine; made on first use
+    runtime.symbols                        # name → address, what kernels import
+    runtime.team.ensure()                  # choose the threads for the next launch
+    library = load(kernel_object, exports=["kernel"], imports=runtime.symbols, keep=(runtime,))
+
+What it exports is listed in ARCHITECTURE.md, "Contracts between rooms".
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import time
+from functools import lru_cache
+from typing import Any
+
+import llvmlite
+
+from pypto.cpu import scratch, threads
+from pypto.cpu.link import Library, load
+from pypto.cpu.target import Target, host
+from pypto.cpu.team import Team
+from pypto.cpu.text import Module
+from pypto.runtime.cache import Metadata, cache, fingerprints, key_of
+from pypto.version import __version__
+
+CONTROL = (
+    "pypto_team",
+    "pypto_pool_worker",
+    "pypto_pool_prepare",
+    "pypto_pool_wake",
+    "pypto_scratch_reset",
+    "pypto_scratch_trim",
+)
+KERNEL_SYMBOLS = (
+    "pypto_parallel",
+    "pypto_parallel_within",
+    "pypto_workers",
+    "pypto_launch",
+    "pypto_acquire",
+    "pypto_release",
+)
+
+
+class Runtime:
+    """A loaded runtime library. Kept for the life of the process: worker threads run inside it."""
+
+    def __init__(self, library: Library, target: Target) -> None:
+        self.target = target
+        self.library = library
+        self.symbols = {name: library[name] for name in library.addresses if name not in CONTROL}
+        self.team = Team(library.addresses)
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Any:
+        """A ctypes function for an exported symbol; for tests and tools."""
+        return ctypes.CFUNCTYPE(result, *arguments)(self.library[name])
+
+
+def library_module(target: Target, sleeping: str | None = None) -> Module:
+    """The whole library as LLVM text. ``sleeping`` overrides how idle threads wait (for tests)."""
+    module = Module()
+    scratch.add_scratch(module, target)
+    threads.add_threads(module, target, sleeping)
+    return module
+
+
+def exported_names(target: Target) -> list[str]:
+    """Everything the library offers on a target."""
+    return [*CONTROL, *KERNEL_SYMBOLS]
+
+
+def library_object(target: Target) -> bytes:
+    """Object bytes for a target, from the cache or compiled."""
+    text = library_module(target).text()
+    parts = {"text": text, "target": target.key, "versions": f"{__version__} {llvmlite.__version__}"}
+    key = key_of(parts)
+    code = cache().get(key)
+    if code is None:
+        start = time.perf_counter()
+        code = target.compile(text)
+        reason = cache().why("runtime library", parts)
+        seconds = time.perf_counter() - start
+        about = Metadata("runtime library", target=target.key, reason=reason, parts=fingerprints(parts), compile_seconds=seconds)
+        cache().put(key, code, about)
+    return code
+
+
+def system_symbols(target: Target) -> dict[str, int]:
+    """Addresses of what the library imports from the operating system."""
+    names = [*scratch.system_symbols(), *threads.system_symbols(threads.waiting_kind(target))]
+    libraries = _system_libraries()
+    return {name: address for name in names for address in [_first_address(libraries, name)] if address}
+
+
+def _system_libraries() -> list[ctypes.CDLL]:
+    if sys.platform != "win32":
+        return [ctypes.CDLL(None)]
+    found = []
+    for name in ("msvcrt", "kernelbase", "api-ms-win-core-synch-l1-2-0"):
+        try:
+            found.append(ctypes.CDLL(name))
+        except OSError:
+            continue
+    return found
+
+
+def _first_address(libraries: list[ctypes.CDLL], name: str) -> int:
+    for library in libraries:
+        if hasattr(library, name):
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    return 0
+
+
+_making = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
+
+
+def runtime_library(target: Target | None = None) -> Runtime:
+    """The runtime library of this machine (or of a ``target`` this machine can run), with its threads chosen.
+
+    The first call compiles it (or reads it from the cache) and starts workers; later calls cost a microsecond.
+    """
+    with _making:
+        runtime = _loaded(target or host())
+    runtime.team.ensure()
+    return runtime
+
+
+@lru_cache(maxsize=8)
+def _loaded(target: Target) -> Runtime:
+    library = load(library_object(target), exports=exported_names(target), imports=system_symbols(target))
+    runtime = Runtime(library, target)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime))  # never unloaded: threads may still be inside at exit
+    return runtime

@@ -1,0 +1,145 @@
+"""The Python side of ``threads.py``: which team runs tasks, how many workers, fork and exit.
+
+``ensure(library)`` is cheap and called whenever a kernel is built or takes the slow path of its launch. It decides:
+
+* torch is loaded and brought libgomp → its team, with torch's number of threads, so that it is not rebuilt between
+  torch's operations and ours. The library is looked up among those already loaded, never loaded a second time.
+* otherwise → our pool: daemon threads that enter compiled code once and stay there, without the interpreter's lock.
+
+Number of workers: option ``cpu.threads`` (``PYPTO_THREADS``), else torch's, else the processors this process may use.
+A forked child inherits no thread, and libgomp hangs in one: there it runs serially until ``ensure`` makes a pool of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from pypto import options
+from pypto.cpu.threads import DEFAULT_SPINS, GOMP, POOLED, SPINS, STATE_BYTES, STOP, WORKERS
+
+EXIT_SECONDS = 1.0  # how long exit waits for a worker that is still inside a kernel
+
+
+class Team:
+    """State of the workers of one loaded runtime library. ``addresses`` are those of its exported symbols."""
+
+    def __init__(self, addresses: Mapping[str, int]) -> None:
+        self.addresses = addresses
+        self.state = (ctypes.c_char * STATE_BYTES).from_address(addresses["pypto_team"])
+        self.threads: list[threading.Thread] = []
+        self.forked = False
+        self.gomp: int | None = None  # None until torch was seen
+        self.lock = threading.Lock()
+        self._initialise()
+        atexit.register(self.stop)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def field(self, offset: int) -> ctypes.c_int64:
+        return ctypes.c_int64.from_buffer(self.state, offset)
+
+    @property
+    def workers(self) -> int:
+        return self.field(WORKERS).value
+
+    @property
+    def kind(self) -> str:
+        """``torch`` (its OpenMP team), ``pool`` or ``serial``; for ``pypto doctor``."""
+        if self.workers <= 1:
+            return "serial"
+        return "torch" if self.field(GOMP).value else "pool" if self.threads else "serial"
+
+    def ensure(self) -> None:
+        """Choose team and number of workers for now; start pool threads that are missing."""
+        torch = sys.modules.get("torch")
+        workers = int(options.current().get("cpu.threads")) or _default_workers(torch)
+        gomp = 0 if self.forked or not hasattr(torch, "get_num_threads") else self._torch_team()
+        if workers == self.workers and gomp == self.field(GOMP).value and (gomp or len(self.threads) >= workers - 1):
+            return
+        with self.lock:
+            self.field(GOMP).value = gomp
+            if not gomp:
+                self._start_missing(workers - 1)
+            self.field(WORKERS).value = workers
+
+    def stop(self) -> None:
+        """End the pool's threads; at exit and in tests. A worker inside a kernel finishes its chunk first."""
+        with self.lock:
+            self.field(POOLED).value = 0
+            ctypes.c_int32.from_buffer(self.state, STOP).value = 1
+            self._call("pypto_pool_wake")
+            for thread in self.threads:
+                thread.join(EXIT_SECONDS)
+            self.threads = [thread for thread in self.threads if thread.is_alive()]
+            if not self.threads:
+                ctypes.c_int32.from_buffer(self.state, STOP).value = 0
+
+    def _torch_team(self) -> int:
+        if self.gomp is None:
+            self.gomp = gomp_parallel()
+        return self.gomp
+
+    def _start_missing(self, wanted: int) -> None:
+        enter = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self.addresses["pypto_pool_worker"])
+        for worker in range(len(self.threads) + 1, wanted + 1):
+            thread = threading.Thread(target=enter, args=(worker,), name=f"pypto-worker-{worker}", daemon=True)
+            thread.start()
+            self.threads.append(thread)
+        self.field(POOLED).value = len(self.threads)
+
+    def _initialise(self) -> None:
+        ctypes.memset(self.state, 0, STATE_BYTES)
+        self.field(SPINS).value = DEFAULT_SPINS
+        self.field(WORKERS).value = 1
+        self._call("pypto_pool_prepare")
+
+    def _after_fork(self) -> None:
+        """The child has one thread: forget the others, and open what they may have held."""
+        workers = self.workers
+        self.forked = True
+        self.threads = []
+        self.lock = threading.Lock()
+        self._initialise()
+        self.field(WORKERS).value = workers
+        self._call("pypto_scratch_reset")
+
+    def _call(self, name: str) -> None:
+        ctypes.CFUNCTYPE(None)(self.addresses[name])()
+
+
+def _default_workers(torch: Any) -> int:
+    if hasattr(torch, "get_num_threads"):
+        return int(torch.get_num_threads())
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def gomp_parallel() -> int:
+    """Address of ``GOMP_parallel`` in the libgomp that is already loaded (torch's if there are several), or 0."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    for path in sorted(_loaded_libraries("libgomp"), key=lambda path: "torch" not in path):
+        try:
+            library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+            return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value or 0
+        except (OSError, AttributeError):
+            continue
+    return 0
+
+
+def _loaded_libraries(stem: str) -> tuple[str, ...]:
+    """Paths of shared libraries in this process whose file name starts with ``stem``."""
+    try:
+        with open("/proc/self/maps") as maps:
+            lines = [line.split(maxsplit=5)[-1].strip() for line in maps if stem in line]
+    except OSError:
+        return ()
+    return tuple(sorted({path for path in lines if os.path.basename(path).startswith(stem)}))
