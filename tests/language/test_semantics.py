@@ -1,4 +1,4 @@
-"""What the body of a kernel means: branches, merging, helpers, names, Python's own statements (tensor API section 6.4, rulings applied)."""
+"""What the body of a kernel means: branches, merging, helpers, names, Python's own statements."""
 
 import dataclasses
 import warnings
@@ -26,7 +26,7 @@ def run(kernel, n=0, x=None):
     return out
 
 
-# --- branches ---------------------------------------------------------------------------------------------------------------------------
+# --- branches
 
 
 def test_if_elif_else_on_a_symbol(engine, tmp_path):
@@ -213,7 +213,7 @@ assert pypto.get_vec_tile_shapes() == [4, 8]
     run(kernel, 1)
 
 
-# --- min, max -------------------------------------------------------------------------------------------------------------------------
+# --- min, max
 
 
 def test_min_and_max(engine, tmp_path):
@@ -265,7 +265,7 @@ def test_symbol_arithmetic_is_pythons(engine, tmp_path):
         assert out[: len(forms)].tolist() == [eval(form, {"n": n}) for form in forms], n
 
 
-# --- helpers, names, Python's own statements --------------------------------------------------------------------------------------------
+# --- helpers, names, Python's own statements
 
 
 def add_twice(value, by=1.0, *, again=True):
@@ -521,7 +521,7 @@ def test_a_method_as_kernel(engine):
     assert np.array_equal(out, integers(4, 4) * 4)
 
 
-# --- outputs --------------------------------------------------------------------------------------------------------------------------
+# --- outputs
 
 
 def test_a_kernel_that_writes_nothing_is_an_error(tmp_path):
