@@ -48,7 +48,7 @@ def unannotated(x, out):
 
 
 @pypto.jit
-def subscripted(x: pypto.Tensor[[4, 4], FP32], out: pypto.Tensor[[4, 4], FP32, "out"]):
+def subscripted(x: pypto.Tensor[[4, 4], FP32], out: pypto.Tensor[[4, 4], FP32, "result"]):
     out[:] = x + 1.0
 
 
@@ -536,7 +536,11 @@ def test_partial_overlap_with_something_written_is_an_error(engine):
 def test_partial_overlap_of_inputs_is_fine(engine, tmp_path):
     kernel = define(
         tmp_path,
-        "@jit\ndef kernel(a: Tensor([4, 4], DT_FP32), b: Tensor([4, 4], DT_FP32), out: Tensor([4, 4], DT_FP32)):\n    out[:] = a + b\n",
+        """
+@jit
+def kernel(a: Tensor([4, 4], DT_FP32), b: Tensor([4, 4], DT_FP32), out: Tensor([4, 4], DT_FP32)):
+    out[:] = a + b
+""",
     )
     store, out = integers(9, 4), nans(4, 4)
     kernel(store[0:4], store[2:6], out)
