@@ -48,7 +48,7 @@ def unannotated(x, out):
 
 
 @pypto.jit
-def subscripted(x: pypto.Tensor[[4, 4], FP32], out: pypto.Tensor[[4, 4], FP32, "result"]):
+def subscripted(x: pypto.Tensor[[4, 4], FP32], out: pypto.Tensor[[4, 4], FP32]):
     out[:] = x + 1.0
 
 
