@@ -237,7 +237,13 @@ def test_fc_069_a_skip_that_updates_a_carried_scalar(engine):
 def test_fc_071_chains_and_membership_are_pythons_or_refused(engine, tmp_path, condition):
     kernel = define(
         tmp_path,
-        f"@jit\ndef kernel(log: Tensor([1], DT_INT32), n: SymbolicScalar):\n    log[0] = 0\n    if {condition}:\n        log[0] = 1\n",
+        f"""
+@jit
+def kernel(log: Tensor([1], DT_INT32), n: SymbolicScalar):
+    log[0] = 0
+    if {condition}:
+        log[0] = 1
+""",
     )
     for n in range(5):
         log = np.full(1, -1, np.int32)
