@@ -11,12 +11,15 @@ import linecache
 import unicodedata
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of source: file, first and last line (1-based), columns (0-based, end exclusive), enclosing function."""
+    """A piece of source: file, first and last line (1-based), columns (0-based, end exclusive), enclosing function.
+
+    ``caller`` is the place that called this function while the kernel was traced, when it was a helper.
+    """
 
     file: str
     line: int
@@ -24,6 +27,17 @@ class Span:
     end_line: int = 0
     end_column: int = 0
     function: str = ""
+    caller: Span | None = field(default=None, repr=False)
+
+    @property
+    def callers(self) -> tuple[Span, ...]:
+        """The calls that led here, innermost first."""
+        found: list[Span] = []
+        call = self.caller
+        while call is not None:
+            found.append(call)
+            call = call.caller
+        return tuple(found)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -83,6 +97,7 @@ def at(span: Span | None) -> Iterator[None]:
     except UserError as error:
         if error.span is None and span is not None:
             error.span = span
+            error.chain = error.chain or span.callers
         raise
 
 
@@ -94,11 +109,14 @@ class PortabilityWarning(PyptoWarning):
     """Fine on the CPU, refused by an NPU."""
 
 
+_SHOWN: dict = {}  # what Python's filters have shown; without it every call would show again
+
+
 def warn(headline: str, span: Span | None = None, *, help: str | None = None, portability: bool = False) -> None:
     """Issue a warning once per place and text (Python's filters apply)."""
     category = PortabilityWarning if portability else PyptoWarning
     text = render(headline, span, help=help)
     if span is not None:
-        warnings.warn_explicit(text, category, span.file, span.line)
+        warnings.warn_explicit(text, category, span.file, span.line, registry=_SHOWN)
     else:
         warnings.warn(text, category, stacklevel=3)
