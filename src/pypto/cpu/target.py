@@ -13,15 +13,14 @@ Instruction sets: ``avx512`` = F + BW + DQ + VL (+ FMA, F16C); ``avx2`` = AVX2 +
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 import llvmlite.binding as llvm
 
+from pypto import options
 from pypto.cpu.link import Machine, assembly_of, compile_text
 
-ENVIRONMENT = "PYPTO_CPU_ISA"
 NEON_TRIPLE = "aarch64-unknown-linux-gnu"
 X86_TRIPLE = "x86_64-unknown-linux-gnu"
 ISA_NAMES = ("avx512", "avx2", "neon", "generic")
@@ -95,8 +94,8 @@ def detected() -> Target:
 
 
 def host() -> Target:
-    """The target to compile for. ``PYPTO_CPU_ISA`` reduces it; a set this machine lacks, or an unknown name, is ignored."""
-    wanted = os.environ.get(ENVIRONMENT, "").strip().lower()
+    """The target to compile for. Option ``cpu.isa`` (``PYPTO_CPU_ISA``) reduces it; a set this machine lacks is ignored."""
+    wanted = str(options.current().get("cpu.isa"))
     if wanted in ISA_NAMES:
         reduced = named(wanted)
         if reduced.host:

@@ -66,12 +66,10 @@ def row(key: str) -> Option:
 def _advice(key: str) -> str | None:
     family, _, name = key.partition(".")
     near = difflib.get_close_matches(name, rows_of(family), n=1)
-    if near:
-        return f"did you mean {family}.{near[0]}?"
     elsewhere = [other for other in TABLE if other.endswith("." + name)]
-    if elsewhere:
-        return f"did you mean {elsewhere[0]}?"
-    return f"known {family} options: {', '.join(rows_of(family))}" if family in FAMILIES else None
+    nearest = f"{family}.{near[0]}" if near else elsewhere[0] if elsewhere else ""
+    known = f"known {family} options: {', '.join(rows_of(family))}" if family in FAMILIES else ""
+    return "; ".join(filter(None, [f"did you mean {nearest}?" if nearest else "", known])) or None
 
 
 def checked(key: str, value: Any) -> Any:

@@ -20,7 +20,6 @@ FOREIGN = frozenset(
         "PYPTO_PROF_PMU_EVENT_TYPE",
         "PYPTO_LAUNCH_SCHED_SAME_CLUSTER",
         "PYPTO_DATADUMP_ENABLE",
-        "PYPTO_NO_WARN_REFERENCE",
     }
 )
 _WORDS = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False, "": False}
