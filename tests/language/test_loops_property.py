@@ -7,18 +7,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from blackbox import quiet
-from pypto.fuzz import cases, grammar
-from pypto.fuzz.engines import ENGINES
+from pypto.fuzz import cases, judge
+from pypto.fuzz.engines import ENGINES, on_engine
 
 
-def check(choose, tmp_path):
-    source, values = grammar.kernel_source(choose), cases.arguments(choose)
-    expected = cases.run_plain(source, values)
+def check(choose, folder):
+    case = cases.nest(choose)
+    expected = cases.run_plain(case.source)
     for engine in ENGINES:
-        with quiet():
-            got = cases.run_engine(cases.load(source, tmp_path).kernel, values, engine)
-        difference = cases.differences(expected, got)
-        assert not difference, f"{engine}: {difference} (x, table, out, log, n)\n{source}"
+        with quiet(), on_engine(engine):
+            got = cases.load(case.source, folder).attempt()
+        difference = judge.difference(expected, got, exact=True)
+        assert not difference, f"{engine}: (out, log){difference}\n{case.source}"
 
 
 @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -32,15 +32,12 @@ def test_loop_nests_of_fixed_seeds(tmp_path, seed):
     check(random.Random(seed), tmp_path)
 
 
-def test_one_compilation_serves_other_sizes_and_scalars(tmp_path):
-    """The same compiled nests with other run-time scalars, tables and sizes."""
-    for seed in range(4):
-        choose = random.Random(1000 + seed)
-        source = grammar.kernel_source(choose)
-        kernel = cases.load(source, tmp_path).kernel
-        for _ in range(3):
-            values = cases.arguments(choose)
-            with quiet():
-                got = cases.run_engine(kernel, values, "cpu")
-            assert not cases.differences(cases.run_plain(source, values), got), source
-        assert kernel.compilations == 1, source
+@pytest.mark.parametrize("seed", range(1000, 1004))
+def test_one_compilation_serves_other_scalars_and_tables(tmp_path, seed):
+    source = cases.nest(random.Random(seed)).source
+    module = cases.load(source, tmp_path)
+    for n in (-2, 0, 3, 8):
+        with quiet():
+            got = module.attempt(seed=seed + n, n=n)
+        assert not judge.difference(cases.run_plain(source, seed=seed + n, n=n), got, exact=True), source
+    assert module.kernel.compilations == 1, source

@@ -1,72 +1,128 @@
-"""Arguments of generated kernels, and running one on an engine or in plain Python."""
+"""Cases: self-contained programs that define ``attempt()``, which calls a kernel and returns what it wrote.
+
+The printed source of a finding is a script: running it with ``attempt()`` at the end shows the finding.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import random
+import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
+from pypto.fuzz import calls, mistakes, standin
+from pypto.fuzz.grammar import LOG, ROWS, TABLE, WIDTH, kernel_source
 
-from pypto.fuzz import standin
-from pypto.fuzz.grammar import LOG, ROWS, TABLE, WIDTH
+ATTEMPT = f"""
 
-Arguments = tuple[Any, ...]
-
-
-def arguments(choose: random.Random) -> Arguments:
-    """``x, table, out, log, n`` of small integers; ``out`` and ``log`` hold recognisable values that a kernel may read back."""
-    generator = np.random.default_rng(choose.randint(0, 2**31))
-    x = generator.integers(-8, 9, (ROWS, WIDTH)).astype(np.float32)
-    table = generator.integers(-5, 10, TABLE).astype(np.int32)
-    out = np.arange(ROWS * WIDTH, dtype=np.float32).reshape(ROWS, WIDTH) - 7
-    log = -np.arange(LOG, dtype=np.int32) - 1000
-    return x, table, out, log, choose.randint(-3, 9)
+def attempt(seed={{seed}}, n={{n}}):
+    generator = np.random.default_rng(seed)
+    x = generator.integers(-8, 9, ({ROWS}, {WIDTH})).astype(np.float32)
+    table = generator.integers(-5, 10, {TABLE}).astype(np.int32)
+    out = np.arange({ROWS * WIDTH}, dtype=np.float32).reshape({ROWS}, {WIDTH}) - 7
+    log = -np.arange({LOG}, dtype=np.int32) - 1000
+    kernel(x, table, out, log, n)
+    return out, log
+"""
 
 
-def copied(values: Arguments) -> Arguments:
-    return tuple(v.copy() if isinstance(v, np.ndarray) else v for v in values)
+@dataclass(frozen=True)
+class Case:
+    """``kind`` names the generator; ``located``: an error must show a source line; ``exact``: plain Python knows the result."""
+
+    kind: str
+    source: str
+    located: bool = True
+    exact: bool = False
 
 
-def load(source: str, directory: str | None = None) -> ModuleType:
+def nest(choose: random.Random) -> Case:
+    """A valid loop nest, judged by plain Python."""
+    tail = ATTEMPT.format(seed=choose.randint(0, 2**31), n=choose.randint(-3, 9))
+    return Case("nest", "import numpy as np\n" + kernel_source(choose) + tail, exact=True)
+
+
+def broken(choose: random.Random) -> Case:
+    """A loop nest with one to three mistakes in it."""
+    return Case("broken", mistakes.broken(choose, nest(choose).source))
+
+
+def statement(choose: random.Random) -> Case:
+    """A small kernel around an unusual statement."""
+    return Case("statement", mistakes.statement(choose))
+
+
+def indexing(choose: random.Random) -> Case:
+    """Reading and writing with random keys."""
+    return Case("indexing", mistakes.indexing(choose))
+
+
+def operation(choose: random.Random) -> Case:
+    """An operation with random operands, some of them wrong."""
+    return Case("operation", calls.operation(choose))
+
+
+def argument(choose: random.Random) -> Case:
+    """A kernel called with random arguments."""
+    return Case("argument", calls.argument(choose), located=False)
+
+
+def option(choose: random.Random) -> Case:
+    """Options and tile shapes with random names and values."""
+    return Case("option", calls.option(choose), located=False)
+
+
+KINDS: dict[str, tuple[Callable[[random.Random], Case], int]] = {
+    "nest": (nest, 4),
+    "broken": (broken, 4),
+    "statement": (statement, 3),
+    "indexing": (indexing, 3),
+    "operation": (operation, 6),
+    "argument": (argument, 3),
+    "option": (option, 2),
+}
+
+
+def case(seed: int, number: int, kinds: tuple[str, ...] = ()) -> Case:
+    """The case with this number of a run with this seed."""
+    choose = random.Random(f"{seed}:{number}")
+    named = kinds or tuple(KINDS)
+    kind = choose.choices(named, [KINDS[k][1] for k in named])[0]
+    return KINDS[kind][0](choose)
+
+
+def load(source: str, directory: str | Path | None = None) -> ModuleType:
     """Import ``source`` from a file of its own, so that its lines can be found."""
     folder = Path(directory or tempfile.mkdtemp(prefix="pypto_fuzz_"))
-    file = folder / f"case_{abs(hash(source)):x}.py"
+    file = folder / f"case_{len(list(folder.iterdir()))}.py"
     file.write_text(source)
     spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot load {file}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def run_plain(source: str, values: Arguments) -> Arguments:
-    """Arguments after plain Python ran the kernel."""
-    names: dict[str, Any] = {}
-    exec(compile(source.replace("import pypto\n", "import pypto.fuzz.standin as pypto\n"), "<standin>", "exec"), names)
-    after = copied(values)
-    names["kernel"](*(standin.Tensor(data=v) if isinstance(v, np.ndarray) else v for v in after))
-    return after
+def run_plain(source: str, **keywords: Any) -> Any:
+    """What ``attempt`` returns when plain Python runs the kernel."""
+    names: dict[str, Any] = {"__name__": "case"}
+    with _standing_in():
+        exec(compile(source, "<plain>", "exec"), names)
+        return names["attempt"](**keywords)
 
 
-def run_engine(kernel: Callable[..., None], values: Arguments, engine: str) -> Arguments:
-    """Arguments after ``kernel`` ran on ``engine``."""
-    from pypto.fuzz.engines import on_engine
+class _standing_in:
+    """``import pypto`` finds the stand-in inside the block."""
 
-    after = copied(values)
-    with on_engine(engine):
-        kernel(*after)
-    return after
+    def __enter__(self) -> None:
+        self.real = sys.modules["pypto"]
+        sys.modules["pypto"] = standin  # type: ignore[assignment]
 
-
-def differences(expected: Arguments, got: Arguments) -> str:
-    """Empty when equal bit for bit, else what differs first."""
-    for position, (a, b) in enumerate(zip(expected, got, strict=True)):
-        if isinstance(a, np.ndarray) and not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
-            where = tuple(int(i) for i in np.argwhere(~((a == b) | ((a != a) & (b != b))))[0])
-            return f"argument {position} at {where}: expected {a[where]}, got {b[where]}"
-    return ""
+    def __exit__(self, *error: object) -> None:
+        sys.modules["pypto"] = self.real

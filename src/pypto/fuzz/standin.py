@@ -148,10 +148,17 @@ min = min
 max = max
 
 
+def _held(argument: Any) -> Any:
+    return Tensor(data=argument) if isinstance(argument, np.ndarray) else argument
+
+
 class _Frontend:
     @staticmethod
     def jit(function: Any = None, **options: Any) -> Any:
-        return function if function is not None else (lambda f: f)
+        """Calls ``function`` as it stands; arrays of the caller are held as tensors over the same memory."""
+        if function is None:
+            return _Frontend.jit
+        return lambda *arguments, **keywords: function(*map(_held, arguments), **keywords)
 
 
 frontend = _Frontend()
