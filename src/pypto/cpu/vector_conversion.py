@@ -171,7 +171,7 @@ class Conversion(Reduction):
         """Nearest power of two, ties to the larger; zero, negative, too large and NaN give NaN (as ml_dtypes)."""
         bits = self.bits(vector)._replace(dtype=_D.DT_UINT32)
         rounded = self._op("lshr", self.add(bits, self.like(bits, 1 << (_FLOAT_MANTISSA - 1))), self.like(bits, _FLOAT_MANTISSA))
-        tiny = self.select(self.compare("ge", bits, self.like(bits, 0x00600000)), self.like(bits, 1), self.like(bits, 0))
+        tiny = self.select(self.compare("ge", bits, self.like(bits, 0x00400001)), self.like(bits, 1), self.like(bits, 0))
         rounded = self.select(self.compare("lt", bits, self.like(bits, 0x00800000)), tiny, rounded)
         outside = self.compare("ge", self.sub(bits, self.like(bits, 1)), self.like(bits, 0x7F400000 - 1))
         return self._cast("trunc", self.select(outside, self.like(bits, 0xFF), rounded), _D.DT_UINT8)
