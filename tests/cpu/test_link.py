@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ define i64 @use(i64 %a, ptr %p) {
 """
 
 
-def _function(address: int, *arguments: type) -> object:
+def _function(address: int, *arguments: type) -> Callable[..., int]:
     return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(address)
 
 
@@ -50,7 +51,7 @@ def test_imports_come_from_another_library_and_are_kept_alive() -> None:
 def test_far_addresses_are_reached() -> None:
     """A callback lives wherever ctypes puts it, possibly more than 2 GB away from the code."""
     callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(lambda a, b: a * b)
-    address = ctypes.cast(callback, ctypes.c_void_p).value
+    address = ctypes.cast(callback, ctypes.c_void_p).value or 0
     library = load(compile_text(CALLS, Machine(), check=True), exports=["use"], imports={"outside": address})
     assert _function(library["use"], ctypes.c_int64, ctypes.c_void_p)(6, None) == 42
 

@@ -126,7 +126,8 @@ def test_options_choose(tmp_path: Path) -> None:
         with options.scope("off", {"run.cache": False}):
             assert cache().directory is None
     with options.scope("test", {"run.cache_dir": "", "run.cache": True}):
-        assert cache().directory is None or cache().directory.name == "openpypto"
+        chosen = cache().directory
+        assert chosen is None or chosen.name == "openpypto"
 
 
 WRITER = """

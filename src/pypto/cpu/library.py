@@ -1,4 +1,6 @@
-"""The runtime library: everything compiled kernels call, as one module, compiled once and kept in the object cache.
+"""The runtime library: everything compiled kernels call, compiled once and kept in the object cache.
+
+Five objects: ``core`` (threads, scratch, launch), and one per kind of matrix, compiled and loaded when a kernel first needs it.
 
     runtime = runtime_library()            # for this machine; made on first use
     runtime.symbols                        # name → address, what kernels import
@@ -15,12 +17,13 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 import llvmlite
 
-from pypto.cpu import scratch, threads
+from pypto.cpu import gemm, scratch, threads
 from pypto.cpu.link import Library, load
 from pypto.cpu.target import Target, host
 from pypto.cpu.team import Team
@@ -36,7 +39,7 @@ CONTROL = (
     "pypto_scratch_reset",
     "pypto_scratch_trim",
 )
-KERNEL_SYMBOLS = (
+CORE_SYMBOLS = (
     "pypto_parallel",
     "pypto_parallel_within",
     "pypto_workers",
@@ -46,45 +49,76 @@ KERNEL_SYMBOLS = (
 )
 
 
-class Runtime:
-    """A loaded runtime library. Kept for the life of the process: worker threads run inside it."""
+class Runtime(Mapping[str, int]):
+    """The runtime library of one target: name → address, parts loaded on demand. Kept for the life of the process."""
 
-    def __init__(self, library: Library, target: Target) -> None:
+    def __init__(self, target: Target) -> None:
         self.target = target
-        self.library = library
-        self.symbols = {name: library[name] for name in library.addresses if name not in CONTROL}
-        self.team = Team(library.addresses)
+        self.lock = _making
+        core = load(library_object(target, "core"), exports=[*CONTROL, *CORE_SYMBOLS], imports=system_symbols(target))
+        self.parts: dict[str, Library] = {"core": core}
+        self.addresses = {name: core[name] for name in CORE_SYMBOLS}
+        self.team = Team(core.addresses)
+
+    @property
+    def symbols(self) -> Mapping[str, int]:
+        """What kernels may import."""
+        return self
+
+    def __getitem__(self, name: str) -> int:
+        if name not in self.addresses:
+            self._load_part(gemm.KIND_OF[name])
+        return self.addresses[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*CORE_SYMBOLS, *gemm.KIND_OF])
+
+    def __len__(self) -> int:
+        return len(CORE_SYMBOLS) + len(gemm.KIND_OF)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
-        """A ctypes function for an exported symbol; for tests and tools."""
-        return ctypes.CFUNCTYPE(result, *arguments)(self.library[name])
+        """A ctypes function for a symbol; for tests and tools."""
+        return ctypes.CFUNCTYPE(result, *arguments)(self[name])
+
+    def _load_part(self, kind: str) -> None:
+        with self.lock:
+            if kind not in self.parts:
+                names = gemm.symbols_of(kind)
+                part = load(library_object(self.target, kind), exports=names, imports=self.addresses)
+                self.parts[kind] = part
+                self.addresses.update(part.addresses)
 
 
-def library_module(target: Target, sleeping: str | None = None) -> Module:
-    """The whole library as LLVM text. ``sleeping`` overrides how idle threads wait (for tests)."""
+def library_module(target: Target, part: str, sleeping: str | None = None) -> Module:
+    """One part (``core``, ``f32``, ``bf16``, ``f16``, ``i8``) as LLVM text. ``sleeping``: how idle threads wait (for tests)."""
     module = Module()
-    scratch.add_scratch(module, target)
-    threads.add_threads(module, target, sleeping)
+    if part == "core":
+        scratch.add_scratch(module, target)
+        threads.add_threads(module, target, sleeping)
+    else:
+        gemm.add_gemm(module, target, part)
     return module
 
 
-def exported_names(target: Target) -> list[str]:
-    """Everything the library offers on a target."""
-    return [*CONTROL, *KERNEL_SYMBOLS]
-
-
-def library_object(target: Target) -> bytes:
-    """Object bytes for a target, from the cache or compiled."""
-    text = library_module(target).text()
+def library_object(target: Target, part: str) -> bytes:
+    """Object bytes of one part for a target, from the cache or compiled."""
+    text = library_module(target, part).text()
     parts = {"text": text, "target": target.key, "versions": f"{__version__} {llvmlite.__version__}"}
     key = key_of(parts)
     code = cache().get(key)
     if code is None:
         start = time.perf_counter()
         code = target.compile(text)
-        reason = cache().why("runtime library", parts)
         seconds = time.perf_counter() - start
-        about = Metadata("runtime library", target=target.key, reason=reason, parts=fingerprints(parts), compile_seconds=seconds)
+        name = f"runtime library, {part}"
+        reason = cache().why(name, parts)
+        about = Metadata(name, target=target.key, reason=reason, parts=fingerprints(parts), compile_seconds=seconds)
         cache().put(key, code, about)
     return code
 
@@ -133,7 +167,6 @@ def runtime_library(target: Target | None = None) -> Runtime:
 
 @lru_cache(maxsize=8)
 def _loaded(target: Target) -> Runtime:
-    library = load(library_object(target), exports=exported_names(target), imports=system_symbols(target))
-    runtime = Runtime(library, target)
+    runtime = Runtime(target)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime))  # never unloaded: threads may still be inside at exit
     return runtime

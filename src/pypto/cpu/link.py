@@ -19,6 +19,7 @@ import os
 import struct
 import sys
 import threading
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -151,14 +152,16 @@ def load(
     the library the imports come from. Raises ``InternalError`` naming every symbol that nobody offers.
     """
     names = list(exports)
-    offered = {**process_symbols(), **(imports or {})}
+    offered = ChainMap(imports or {}, process_symbols())  # type: ignore[arg-type]
     needed = undefined_symbols(object_bytes)
-    missing = sorted(name for name in needed or () if not offered.get(name))
-    if missing:
+    found = {name: offered.get(name, 0) for name in (offered if needed is None else needed)}
+    missing = sorted(name for name, address in found.items() if not address)
+    if missing and needed is not None:
         raise InternalError(f"generated code needs symbols that do not exist: {', '.join(missing)}", step="linking")
     builder = llvm.JITLibraryBuilder().add_object_img(object_bytes)
-    for name in offered if needed is None else needed:
-        builder.import_symbol(name, offered[name])
+    for name, address in found.items():
+        if address:
+            builder.import_symbol(name, address)
     for name in names:
         builder.export_symbol(name)
     with _compiler.lock:

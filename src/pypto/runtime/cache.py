@@ -265,7 +265,7 @@ def _unlink(path: Path) -> int:
 
 
 def default_directory() -> Path | None:
-    """Where entries live: option ``run.cache_dir`` (``PYPTO_CACHE_DIR``), else the user's cache directory; None without a home."""
+    """Where entries live: option ``run.cache_dir``, else the user's cache directory; None without a home."""
     chosen = str(options.current().get("run.cache_dir"))
     if chosen:
         return Path(chosen).expanduser()

@@ -1,0 +1,445 @@
+"""How matrices are laid out for the multiply kernels, and the functions that lay them out.
+
+Everything is packed in *words* of 32 bits. A word holds ``group`` neighbours along k: one float (``fma``), a pair of bf16 or of
+16-bit integers (``dot``, ``madd``, bf16 ``tile``), four int8 (int8 ``tile``). Packing moves blocks of 16 × 16 words:
+
+    source                              lines are       wanted with k going
+    A row-major        a[m][k]   along   rows of A       across the block (a word row is one row of A)   plain
+    A transposed       a[k][m]   across  steps of k      across                                          transpose
+    B row-major        b[k][n]   across  steps of k      down (a word row is one step of 16 columns)     plain
+    B transposed       b[n][k]   along   columns of B    down                                            transpose
+
+A block at an edge is first copied into a zeroed local block, so no byte outside the operand is read and the tails are zero.
+
+Packed B: panels of 64 columns, each ``steps`` words deep (k in words, rounded up to 16)::
+
+    wide    panel[step][64]                  one multiply kernel takes 64 columns
+    narrow  panel[4][step][16]               it takes 16 columns
+    tile    panel[2][step/16][2][16][16]     tiles of 16 steps × 16 columns, two side by side per multiply step
+    split   panel[2][step/16][4][16][16]     the same, two tiles of high parts, then two of low parts; then a flag word
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pypto.cpu.target import Target
+from pypto.cpu.text import Function, Module, Operand
+from pypto.cpu.vectors import Vectors
+from pypto.dtypes import DataType
+
+BLOCK = 16  # words each way
+PANEL = 64  # columns
+WORDS = "<16 x i32>"
+_FLOATS = "<16 x float>"
+
+
+@dataclass(frozen=True)
+class Format:
+    """How one kind of matrix is packed on one target.
+
+    ``kind`` f32, bf16, f16, i8; ``method`` fma, dot, madd, tile, split; ``group`` source elements in a word;
+    ``layout`` of packed B: wide, narrow, tile, split.
+    """
+
+    kind: str
+    method: str
+    group: int
+    layout: str
+
+    @property
+    def source(self) -> str:
+        """LLVM type of a source element, as bits."""
+        return {"f32": "i32", "bf16": "i16", "f16": "i16", "i8": "i8"}[self.kind]
+
+    @property
+    def bytes(self) -> int:
+        return {"f32": 4, "bf16": 2, "f16": 2, "i8": 1}[self.kind]
+
+    @property
+    def dtype(self) -> DataType:
+        names = {"f32": DataType.DT_FP32, "bf16": DataType.DT_BF16, "f16": DataType.DT_FP16, "i8": DataType.DT_INT8}
+        return names[self.kind]
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}_{self.method}"
+
+    @property
+    def panel_words(self) -> int:
+        """Words of one panel per step of k."""
+        return 2 * PANEL if self.layout == "split" else PANEL
+
+    @property
+    def panel_extra(self) -> int:
+        """Bytes after a panel (a cache line that holds the flag of ``split``)."""
+        return 64 if self.layout == "split" else 0
+
+    @property
+    def reads_in_place(self) -> bool:
+        """Whether words of a row-major A are what lies in memory."""
+        return self.method in ("dot", "tile") or self.kind == "f32"
+
+
+_LETTERS = {"p": "ptr", "i": "i64"}
+
+
+def parameters(kinds: str, names: str) -> list[tuple[str, str]]:
+    """Parameter list from one letter each: p pointer, i 64-bit integer.
+
+    >>> parameters("pi", "b ldb")
+    [('ptr', 'b'), ('i64', 'ldb')]
+    """
+    return [(_LETTERS[kind], name) for kind, name in zip(kinds, names.split(), strict=True)]
+
+
+def invoke(f: Function, result: str, name: str, kinds: str, *values: Operand) -> str:
+    """Call ``@name`` with arguments whose types are given by letters, as in ``parameters``."""
+    return f.call(result, f"@{name}", *((_LETTERS[kind], value) for kind, value in zip(kinds, values, strict=True)))
+
+
+def smaller(f: Function, a: Operand, b: Operand) -> str:
+    return f.intrinsic("i64", "llvm.smin.i64", ("i64", a), ("i64", b))
+
+
+def steps_of(f: Function, fmt: Format, k: str) -> str:
+    """k in words, rounded up to whole blocks."""
+    unit = fmt.group * BLOCK
+    return f.op("mul", "i64", f.op("sdiv", "i64", f.op("add", "i64", k, unit - 1), unit), BLOCK)
+
+
+def panel_bytes(f: Function, fmt: Format, steps: str) -> str:
+    total = f.op("mul", "i64", steps, fmt.panel_words * 4)
+    return f.op("add", "i64", total, fmt.panel_extra) if fmt.panel_extra else total
+
+
+def add_packing(module: Module, target: Target, fmt: Format) -> None:
+    """Add the block movers and ``pypto_packed_bytes`` / ``pypto_pack_b`` of one format."""
+    _zeroed_copy(module)
+    for reading in ("along", "across"):
+        for transposed in (False, True):
+            _mover(module, target, fmt, reading, transposed)
+    _packed_bytes(module, fmt)
+    _pack_range(module, fmt)
+    _pack_b(module, fmt)
+
+
+# -- edges -----------------------------------------------------------------------------------------------------------------------
+
+EDGE_BYTES = 64 * 64  # the largest source block: 64 lines of 16 int8, or 16 lines of 64 bytes
+
+
+def _zeroed_copy(module: Module) -> None:
+    """``pypto_edge_block(to, pitch, from, stride, lines, bytes)``: copy lines into a block that is zeroed first."""
+    if "pypto_edge_block" in module.functions:
+        return
+    listed = parameters("pipiii", "to pitch from stride lines bytes")
+    f = module.function("void", "pypto_edge_block", listed, linkage="internal", attributes="noinline")
+    to, pitch, source, stride, lines, count = f.arguments
+    with f.loop(0, EDGE_BYTES, 64, type="i64") as loop:
+        f.store(WORDS, "zeroinitializer", f.gep("i8", to, loop.index), align=64)
+    module.declare("ptr", "memcpy", "ptr, ptr, i64")
+    with f.when(f.icmp("sgt", "i64", count, 0)), f.loop(0, lines, 1) as loop:
+        line = f.gep("i8", to, f.op("mul", "i64", loop.index, pitch))
+        start = f.gep("i8", source, f.op("mul", "i64", loop.index, stride))
+        f.call("ptr", "@memcpy", ("ptr", line), ("ptr", start), ("i64", count))
+    f.ret()
+
+
+# -- block movers ----------------------------------------------------------------------------------------------------------------
+
+MOVER = "piiipi"
+
+
+def mover_name(fmt: Format, reading: str, transposed: bool) -> str:
+    return f"pypto_{reading}{'_turned' if transposed else ''}_{fmt.name}"
+
+
+def _mover(module: Module, target: Target, fmt: Format, reading: str, transposed: bool) -> None:
+    """``mover(from, stride, lines, count, to, pitch)``: one block of 16 × 16 words.
+
+    ``lines`` and ``count`` (elements in a line) may exceed the block; what is missing becomes zero. Strides are in bytes.
+    Of ``split``, high parts go to ``to``, low parts 2048 bytes (two tiles) further; the largest magnitude's bits are returned.
+    """
+    full_lines, full_count = _source_shape(fmt, reading)
+    listed = parameters(MOVER, "from stride lines count to pitch")
+    f = module.function("i32", mover_name(fmt, reading, transposed), listed, linkage="internal", attributes="noinline")
+    source, stride, lines, count, to, pitch = f.arguments
+    edge = f.scratch("i8", EDGE_BYTES)
+    line_bytes = full_count * fmt.bytes
+    whole = f.op("and", "i1", f.icmp("sge", "i64", lines, full_lines), f.icmp("sge", "i64", count, full_count))
+
+    def copy() -> list[Operand]:
+        used = smaller(f, lines, full_lines)
+        length = f.op("mul", "i64", smaller(f, count, full_count), fmt.bytes)
+        invoke(f, "void", "pypto_edge_block", "pipiii", edge, line_bytes, source, stride, used, length)
+        return [edge, line_bytes]
+
+    start, step = f.either(whole, lambda: [source, stride], copy, ["ptr", "i64"])
+    read = _read_along if reading == "along" else _read_across
+    vectors = read(f, target, fmt, start, step)
+    if transposed:
+        vectors = turned(f, vectors)
+    if fmt.method == "split":
+        f.ret("i32", _store_split(f, vectors, to, pitch))
+        return
+    for index, vector in enumerate(vectors):
+        f.store(WORDS, vector, f.gep("i8", to, f.op("mul", "i64", pitch, index)), align=4)
+    f.ret("i32", 0)
+
+
+def _source_shape(fmt: Format, reading: str) -> tuple[int, int]:
+    """Lines and elements per line of a whole block."""
+    return (BLOCK, BLOCK * fmt.group) if reading == "along" else (BLOCK * fmt.group, BLOCK)
+
+
+def _line(f: Function, start: str, stride: str, index: int) -> str:
+    return f.gep("i8", start, f.op("mul", "i64", stride, index)) if index else start
+
+
+def _read_along(f: Function, target: Target, fmt: Format, start: str, stride: str) -> list[str]:
+    """16 word vectors; vector i is line i."""
+    count = BLOCK * fmt.group
+    stored = f"<{count} x {fmt.source}>"
+    found = []
+    for index in range(BLOCK):
+        raw = f.load(stored, _line(f, start, stride, index), align=fmt.bytes)
+        found.append(_as_words(f, target, fmt, raw, count))
+    return found
+
+
+def _as_words(f: Function, target: Target, fmt: Format, raw: str, count: int) -> str:
+    """Source elements of one line as words."""
+    stored = f"<{count} x {fmt.source}>"
+    if fmt.method == "madd":
+        return f.cast("bitcast", f"<{count} x i16>", f.cast("sext", stored, raw, f"<{count} x i16>"), WORDS)
+    if fmt.method == "fma" and fmt.kind != "f32":
+        return f.cast("bitcast", _FLOATS, Vectors(f, target, fmt.dtype).widen(raw, fmt.dtype).name, WORDS)
+    return raw if stored == WORDS else f.cast("bitcast", stored, raw, WORDS)
+
+
+def _read_across(f: Function, target: Target, fmt: Format, start: str, stride: str) -> list[str]:
+    """16 word vectors; vector i holds steps i·group … of 16 columns, interleaved."""
+    stored = f"<{BLOCK} x {fmt.source}>"
+    found = []
+    for index in range(0, BLOCK * fmt.group, fmt.group):
+        lines = [f.load(stored, _line(f, start, stride, index + i), align=fmt.bytes) for i in range(fmt.group)]
+        if fmt.group == 1:
+            found.append(_as_words(f, target, fmt, lines[0], BLOCK))
+        else:
+            element = fmt.source
+            if fmt.method == "madd":
+                element = "i16"
+                lines = [f.cast("sext", stored, line, "<16 x i16>") for line in lines]
+            found.append(_interleaved(f, lines, element))
+    return found
+
+
+def _interleaved(f: Function, lines: Sequence[str], element: str) -> str:
+    """Words whose parts come from two or four lines of 16 elements."""
+    if len(lines) == 4:
+        low, high = _zip(f, lines[0], lines[1], element, BLOCK), _zip(f, lines[2], lines[3], element, BLOCK)
+        pairs = [f.cast("bitcast", "<32 x i8>", pair, "<16 x i16>") for pair in (low, high)]
+        return _interleaved(f, pairs, "i16")
+    return f.cast("bitcast", f"<32 x {element}>", _zip(f, lines[0], lines[1], element, BLOCK), WORDS)
+
+
+def _zip(f: Function, a: str, b: str, element: str, lanes: int) -> str:
+    order = [lane + offset for lane in range(lanes) for offset in (0, lanes)]
+    return shuffle(f, a, b, f"<{lanes} x {element}>", order)
+
+
+def shuffle(f: Function, a: str, b: str, type: str, order: Sequence[int]) -> str:
+    mask = ", ".join(f"i32 {lane}" for lane in order)
+    return f.define(f"shufflevector {type} {a}, {type} {b}, <{len(order)} x i32> <{mask}>")
+
+
+def turned(f: Function, rows: Sequence[str]) -> list[str]:
+    """Transpose of 16 word vectors, in registers: four rounds of two-input shuffles (pairs, quads, then 128-bit lanes)."""
+    vectors = list(rows)
+    for distance, (low, high) in _ROUNDS.items():
+        following = list(vectors)
+        for index in range(BLOCK):
+            if not index & distance:
+                a, b = vectors[index], vectors[index + distance]
+                following[index] = shuffle(f, a, b, WORDS, low)
+                following[index + distance] = shuffle(f, a, b, WORDS, high)
+        vectors = following
+    return [vectors[_PLACE[column]] for column in range(BLOCK)]
+
+
+def _both(low: list[int], offset: int) -> tuple[list[int], list[int]]:
+    return low, [lane + offset for lane in low]
+
+
+# Distance between the two vectors of a shuffle → lanes of its two results.
+_ROUNDS = {
+    1: _both([lane + word for lane in (0, 4, 8, 12) for word in (0, 16, 1, 17)], 2),
+    2: _both([lane + word for lane in (0, 4, 8, 12) for word in (0, 1, 16, 17)], 2),
+    4: _both([lane + word for lane in (0, 8, 16, 24) for word in range(4)], 4),
+    8: _both([lane + word for lane in (0, 8, 16, 24) for word in range(4)], 4),
+}
+
+
+def _places() -> list[int]:
+    """Which vector holds which column after the four rounds (followed symbolically, so that the table cannot be wrong)."""
+    vectors = [[(row, column) for column in range(BLOCK)] for row in range(BLOCK)]
+    for distance, (low, high) in _ROUNDS.items():
+        following = list(vectors)
+        for index in range(BLOCK):
+            if not index & distance:
+                both = vectors[index] + vectors[index + distance]
+                following[index], following[index + distance] = [both[i] for i in low], [both[i] for i in high]
+        vectors = following
+    found = {vector[0][1]: index for index, vector in enumerate(vectors)}
+    if any(vectors[found[column]] != [(row, column) for row in range(BLOCK)] for column in found):
+        raise ValueError("the rounds do not transpose")
+    return [found[column] for column in range(BLOCK)]
+
+
+_PLACE = _places()
+
+
+# -- fp16 as two bf16 ------------------------------------------------------------------------------------------------------------
+
+SPLIT_LOW = 2048  # bytes from a tile of high parts to the tile of low parts
+INFINITE = 0x7F800000
+
+
+def split_words(f: Function, words: str) -> tuple[str, str, str]:
+    """High parts, low parts (pairs of bf16) and magnitude bits of 16 words of fp16 pairs: x = high + low, exactly.
+
+    bf16 keeps 8 significant bits and the difference to a number of 11 needs 3 more: both parts are exact, denormals too.
+    """
+    wide, floats = "<32 x i32>", "<32 x float>"
+    half = f.cast("bitcast", WORDS, words, "<32 x half>")
+    x = f.cast("fpext", "<32 x half>", half, floats)
+    bits = f.cast("bitcast", floats, x, wide)
+    odd = f.op("and", wide, f.op("lshr", wide, bits, "splat (i32 16)"), "splat (i32 1)")
+    rounded = f.op("add", wide, f.op("add", wide, bits, "splat (i32 32767)"), odd)
+    high = f.op("and", wide, rounded, "splat (i32 -65536)")
+    low = f.op("fsub", floats, x, f.cast("bitcast", wide, high, floats))
+    parts = []
+    for part in (high, f.cast("bitcast", floats, low, wide)):
+        narrow = f.cast("trunc", wide, f.op("lshr", wide, part, "splat (i32 16)"), "<32 x i16>")
+        parts.append(f.cast("bitcast", "<32 x i16>", narrow, WORDS))
+    return parts[0], parts[1], f.op("and", wide, bits, "splat (i32 2147483647)")
+
+
+def _store_split(f: Function, vectors: Sequence[str], to: str, pitch: str) -> str:
+    """Store high and low parts; the largest magnitude seen, as an i32."""
+    largest = "zeroinitializer"
+    for index, words in enumerate(vectors):
+        high, low, magnitude = split_words(f, words)
+        place = f.gep("i8", to, f.op("mul", "i64", pitch, index))
+        f.store(WORDS, high, place, align=4)
+        f.store(WORDS, low, f.gep("i8", place, SPLIT_LOW), align=4)
+        largest = f.intrinsic("<32 x i32>", "llvm.umax.v32i32", ("<32 x i32>", largest), ("<32 x i32>", magnitude))
+    return f.intrinsic("i32", "llvm.vector.reduce.umax.v32i32", ("<32 x i32>", largest))
+
+
+# -- packing B -------------------------------------------------------------------------------------------------------------------
+
+
+def _packed_bytes(module: Module, fmt: Format) -> None:
+    f = module.function("i64", f"pypto_packed_bytes_{fmt.kind}", [("i64", "k"), ("i64", "n")])
+    k, n = f.arguments
+    panels = f.op("sdiv", "i64", f.op("add", "i64", n, PANEL - 1), PANEL)
+    f.ret("i64", f.op("mul", "i64", panels, panel_bytes(f, fmt, steps_of(f, fmt, k))))
+
+
+def block_place(f: Function, fmt: Format, panel: str, steps: str, step: str, column: int) -> tuple[str, int]:
+    """Where the block of 16 steps × 16 columns (``column`` 0…3 of the panel) begins, and its pitch in bytes."""
+    if fmt.layout == "wide":
+        return f.gep("i32", f.gep("i32", panel, f.op("mul", "i64", step, PANEL)), column * BLOCK), PANEL * 4
+    if fmt.layout == "narrow":
+        offset = f.op("mul", "i64", f.op("add", "i64", f.op("mul", "i64", steps, column), step), BLOCK)
+        return f.gep("i32", panel, offset), BLOCK * 4
+    per_step = 32 * fmt.panel_words // PANEL
+    half = f.gep("i32", panel, f.op("mul", "i64", steps, per_step * (column // 2)))
+    return f.gep("i32", f.gep("i32", half, f.op("mul", "i64", step, per_step)), (column % 2) * 256), BLOCK * 4
+
+
+RANGE = "piiiiiiiip"
+
+
+def _pack_range(module: Module, fmt: Format) -> None:
+    """``pypto_pack_range``: the panels [first, last) at the steps [low, high) (multiples of 16) of packed B.
+
+    Goes along memory: for row-major B one block of steps across all columns, so that lines are read to their end.
+    """
+    listed = parameters(RANGE, "b ldb transposed k n first last low high packed")
+    f = module.function("void", f"pypto_pack_range_{fmt.kind}", listed, linkage="internal", attributes="noinline")
+    _, ldb, is_transposed, k, _, first, last, low, high, _ = f.arguments
+    steps = steps_of(f, fmt, k)
+    stride = f.op("mul", "i64", ldb, fmt.bytes)
+
+    def by_panel() -> list[Operand]:
+        with f.loop(first, last, 1) as panels, f.loop(low, high, BLOCK) as blocks:
+            _pack_panel_blocks(f, fmt, "along", stride, steps, blocks.index, panels.index)
+        return []
+
+    def by_step() -> list[Operand]:
+        with f.loop(low, high, BLOCK) as blocks, f.loop(first, last, 1) as panels:
+            _pack_panel_blocks(f, fmt, "across", stride, steps, blocks.index, panels.index)
+        return []
+
+    f.either(f.icmp("ne", "i64", is_transposed, 0), by_panel, by_step)
+    f.ret()
+
+
+def _pack_panel_blocks(f: Function, fmt: Format, reading: str, stride: str, steps: str, step: str, panel: str) -> None:
+    """The four blocks of one panel at one step; ``f`` is ``pypto_pack_range``."""
+    n, packed = f.arguments[4], f.arguments[9]
+    where = f.gep("i8", packed, f.op("mul", "i64", panel, panel_bytes(f, fmt, steps)))
+    largest: Operand = 0
+    for column in range(PANEL // BLOCK):
+        first_n = f.op("add", "i64", f.op("mul", "i64", panel, PANEL), column * BLOCK)
+        left_n = f.intrinsic("i64", "llvm.smax.i64", ("i64", f.op("sub", "i64", n, first_n)), ("i64", 0))
+        to, pitch = block_place(f, fmt, where, steps, step, column)
+        seen = _move_b(f, fmt, reading, stride, first_n, left_n, step, to, pitch)
+        if fmt.layout == "split":
+            largest = f.intrinsic("i32", "llvm.umax.i32", ("i32", largest), ("i32", seen))
+    if fmt.layout == "split":
+        _raise_flag(f, fmt, where, steps, largest)
+
+
+def _move_b(
+    f: Function, fmt: Format, reading: str, stride: str, first_n: str, left_n: str, step: str, to: str, pitch: int
+) -> str:
+    b, k = f.arguments[0], f.arguments[3]
+    first_k = f.op("mul", "i64", step, fmt.group)
+    left_k = f.op("sub", "i64", k, first_k)
+    line, element, lines, count = (first_n, first_k, left_n, left_k) if reading == "along" else (first_k, first_n, left_k, left_n)
+    offset = f.op("add", "i64", f.op("mul", "i64", line, stride), f.op("mul", "i64", element, fmt.bytes))
+    # For columns beyond n nothing is read, but the address may lie outside: no ``inbounds`` here.
+    source = f.define(f"getelementptr i8, ptr {b}, i64 {offset}")
+    return invoke(f, "i32", mover_name(fmt, reading, reading == "along"), MOVER, source, stride, lines, count, to, pitch)
+
+
+def flag_place(f: Function, fmt: Format, panel: str, steps: str) -> str:
+    """The word after a split panel that is not zero when the panel holds an infinity or NaN."""
+    return f.gep("i8", panel, f.op("mul", "i64", steps, fmt.panel_words * 4))
+
+
+def _raise_flag(f: Function, fmt: Format, panel: str, steps: str, largest: Operand) -> None:
+    infinite = f.cast("zext", "i1", f.icmp("uge", "i32", largest, INFINITE), "i32")
+    f.define(f"atomicrmw or ptr {flag_place(f, fmt, panel, steps)}, i32 {infinite} monotonic")
+
+
+def _pack_b(module: Module, fmt: Format) -> None:
+    listed = parameters("piiiiiip", "b ldb transposed k n first_panel last_panel packed")
+    f = module.function("void", f"pypto_pack_b_{fmt.kind}", listed)
+    *source, first, last, packed = f.arguments
+    steps = steps_of(f, fmt, f.arguments[3])
+    if fmt.layout == "split":
+        clear_flags(f, fmt, packed, steps, first, last)
+    invoke(f, "void", f"pypto_pack_range_{fmt.kind}", RANGE, *source, first, last, 0, steps, packed)
+    f.ret()
+
+
+def clear_flags(f: Function, fmt: Format, packed: str, steps: str, first: str, last: str) -> None:
+    size = panel_bytes(f, fmt, steps)
+    with f.loop(first, last, 1) as panels:
+        f.store("i32", 0, flag_place(f, fmt, f.gep("i8", packed, f.op("mul", "i64", panels.index, size)), steps))
