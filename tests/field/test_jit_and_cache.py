@@ -182,7 +182,11 @@ import hashlib, pathlib, sys
 import numpy as np, pypto
 def scale(v): return v * 2.0
 @pypto.jit
-def kernel(x: pypto.Tensor([pypto.DYNAMIC, 40], pypto.DT_FP32), w: pypto.Tensor([40, 8], pypto.DT_BF16), out: pypto.Tensor([pypto.DYNAMIC, 8], pypto.DT_FP32)):
+def kernel(
+    x: pypto.Tensor([pypto.DYNAMIC, 40], pypto.DT_FP32),
+    w: pypto.Tensor([40, 8], pypto.DT_BF16),
+    out: pypto.Tensor([pypto.DYNAMIC, 8], pypto.DT_FP32),
+):
     for i in pypto.loop(x.shape[0]):
         row = pypto.softmax(scale(x[i : i + 1, :]), -1)
         out[i : i + 1, :] = pypto.matmul(pypto.cast(row, pypto.DT_BF16), w, pypto.DT_FP32)

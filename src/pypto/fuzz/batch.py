@@ -109,9 +109,9 @@ def run(seed: int, seconds: float, kinds: tuple[str, ...] = (), first: int = 0) 
     """``(number, kind, verdict)`` of every case that ran within ``seconds``."""
     deadline, number = time.monotonic() + seconds, first
     while time.monotonic() < deadline:
-        for number, kind, verdict in _one_child(seed, number, kinds, deadline):
-            yield number, kind or cases.case(seed, number, kinds).kind, verdict
-        number += 1
+        for current, kind, verdict in _one_child(seed, number, kinds, deadline):
+            yield current, kind or cases.case(seed, current, kinds).kind, verdict
+            number = current + 1
 
 
 def judge_alone(case: cases.Case, seconds: float = SILENCE) -> Verdict:

@@ -203,10 +203,10 @@ def bounds(w: Writer, s: Scope) -> tuple[str, int]:
     first, length = integer(w, s, 1), f"({integer(w, s, 1)}) % {s.trips + 1}"
     if c.random() < 0.5:
         return length, 1
-    start = w.fresh("start")
-    w.line(f"{start} = {first}")
+    begin = w.fresh("start")
+    w.line(f"{begin} = {first}")
     sign = "+" if step > 0 else "-"
-    return f"{start}, {start} {sign} {length}, {step}", step
+    return f"{begin}, {begin} {sign} {length}, {step}", step
 
 
 def loop(w: Writer, s: Scope) -> None:
