@@ -31,6 +31,7 @@ from pypto.ir.program import (
     Value,
 )
 from pypto.ir.symbols import Scalar, maximum, minimum, sub
+from pypto.ops.guards import guards
 from pypto.ops.table import OPERATIONS
 
 
@@ -74,7 +75,10 @@ class Builder:
 
     def op(self, name: str, *operands: Operand, hint: str = "", **attributes: Any) -> Any:
         """Append a row of the op table; the row's typing rule makes the results. One result is returned bare, several as a tuple."""
-        types = OPERATIONS[name].infer(operands, attributes)
+        with guards() as needed:
+            types = OPERATIONS[name].infer(operands, attributes)
+        for condition, error in needed:
+            self.effect("check", condition, error=error)
         results = tuple(Value(t, hint) for t in types)
         self.append(Op(name, operands, attributes, results, self.span))
         return results[0] if len(results) == 1 else results

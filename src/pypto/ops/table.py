@@ -27,6 +27,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pypto.diagnostics import Span, warn
 from pypto.dtypes import DataType
 from pypto.ir.program import Operand, TensorType
 
@@ -123,7 +124,11 @@ class Operation:
     npu: Unit | None
     method: bool | str = False
     operators: tuple[str, ...] = ()
-    dtypes: tuple[DataType, ...] = ()
+    dtypes: tuple[DataType, ...] = ()  # element types (of the first tensor operand) accepted here
+    chip: tuple[DataType, ...] = ()  # those the default chip accepts; others give a portability warning (empty: no difference)
+    whole: bool = False  # compute gets full-shape arrays instead of valid regions (their padding is undefined)
+    sized: bool = False  # compute also gets ``extent=``, the valid extent of result 0
+    public: bool = True  # whether ``pypto.<name>`` exists
     mutates: tuple[int, ...] = ()  # operands that the op updates: result 0 is operand 0 after the update
     notes: str = ""
     axes: Mapping[str, Any] = field(default_factory=dict)
@@ -170,6 +175,8 @@ class Recorder(Protocol):
     def scalar(self, thing: Any) -> Any:
         """``thing`` as an ir Scalar when it is a number or a SymbolicScalar, else None."""
 
+    # A recorder may have an attribute ``span``: the place that warnings of ``record`` name.
+
 
 RECORDER: ContextVar[Recorder | None] = ContextVar("pypto_recorder", default=None)
 
@@ -185,4 +192,18 @@ def recorder() -> Recorder:
 
 
 def record(name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
-    return recorder().record(name, operands, attributes or {})
+    """Record a row, after noting what the default chip would refuse."""
+    listener = recorder()
+    tensors = [thing for thing in operands if listener.is_tensor(thing)]
+    if tensors:
+        _note_portability(OPERATIONS[name], listener.type_of(tensors[0]).dtype, getattr(listener, "span", None))
+    return listener.record(name, operands, attributes or {})
+
+
+def _note_portability(row: Operation, dtype: DataType, span: Span | None) -> None:
+    if row.chip and dtype in row.dtypes and dtype not in row.chip:
+        warn(
+            f"{row.name} of {dtype.name} runs on the CPU; the default chip accepts {', '.join(d.name for d in row.chip)}",
+            span,
+            portability=True,
+        )

@@ -1,0 +1,127 @@
+"""Valid extents: what the user gives, and what a reshape makes of them (tensor API section 4.6; rulings)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pypto.errors.operations import LengthMismatch, ReshapePartial, ReshapeSize, ValidShapeTooLarge
+from pypto.errors.runtime import PartialNotRepresentable, ShapesDisagree, ValidShapeOutOfBounds
+from pypto.ir.symbols import Expression, Scalar, compare, floordiv, logical_and, mod, mul
+from pypto.ops.guards import require
+from pypto.ops.rules import is_one, same
+
+Extents = Sequence[Scalar]
+
+
+def given_valid(operation: str, shape: Extents, valid: Extents | None, default: Extents) -> tuple[Scalar, ...]:
+    """The user's ``valid_shape`` after checking that it lies inside ``shape``, or ``default``."""
+    if valid is None:
+        return tuple(default)
+    if len(valid) != len(shape):
+        raise LengthMismatch(operation=operation, argument="valid_shape", got=len(valid), expected=len(shape))
+    for axis, (extent, size) in enumerate(zip(valid, shape, strict=True)):
+        require(
+            logical_and(compare("le", 0, extent), compare("le", extent, size)),
+            ValidShapeOutOfBounds(operation=operation, extent=extent, axis=axis, size=size),
+            ValidShapeTooLarge(operation=operation, valid=list(valid), limit=list(shape), axis=axis),
+        )
+    return tuple(valid)
+
+
+def product(sizes: Extents) -> Scalar:
+    total: Scalar = 1
+    for size in sizes:
+        total = mul(total, size)
+    return total
+
+
+def check_sizes(source: Extents, target: Extents) -> None:
+    """Both shapes hold the same number of elements."""
+    first, second = product(source), product(target)
+    require(
+        compare("eq", first, second),
+        ShapesDisagree(first=first, second=second, operation="RESHAPE"),
+        ReshapeSize(source=list(source), source_size=first, target=list(target), target_size=second),
+    )
+
+
+def reshaped_valid(shape: Extents, valid: Extents, target: Extents) -> tuple[Scalar, ...]:
+    """Valid extent after a row-major reshape, or an error when the valid part is no rectangle of ``target``.
+
+    The axes are split into the smallest groups that hold equally many elements on both sides; each group carries its own part.
+
+    >>> reshaped_valid((4, 8), (3, 8), (4, 2, 4)), reshaped_valid((4, 8), (3, 8), (2, 2, 8)[1:])
+    Traceback (most recent call last):
+    ...
+    pypto.errors.operations.ReshapeSize: ...
+    """
+    check_sizes(shape, target)
+    if all(same(v, s) for v, s in zip(valid, shape, strict=True)):
+        return tuple(target)
+    result: list[Scalar] = []
+    for sources, targets in groups(shape, target):
+        part = _group([shape[a] for a in sources], [valid[a] for a in sources], [target[a] for a in targets])
+        if part is None:
+            raise ReshapePartial(source=list(shape), valid=list(valid), target=list(target))
+        result += part
+    return tuple(result)
+
+
+def groups(shape: Extents, target: Extents) -> list[tuple[list[int], list[int]]]:
+    """Axes of both sides in groups of equal products, as fine as constants (and identical symbols) allow."""
+    result: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(shape) or j < len(target):
+        sources, targets = [i][: len(shape) - i], [j][: len(target) - j]
+        i, j = i + len(sources), j + len(targets)
+        while not same(first := product([shape[a] for a in sources]), second := product([target[a] for a in targets])):
+            if j >= len(target) or (i < len(shape) and _smaller(first, second)):
+                if i >= len(shape):
+                    break
+                sources.append(i)
+                i += 1
+            else:
+                targets.append(j)
+                j += 1
+        result.append((sources, targets))
+    return result
+
+
+def _smaller(first: Scalar, second: Scalar) -> bool:
+    """Which side to extend; with symbols, the source side."""
+    if isinstance(first, Expression) or isinstance(second, Expression):
+        return isinstance(second, Expression) or not isinstance(first, Expression)
+    return first < second
+
+
+def _group(shape: list[Scalar], valid: list[Scalar], target: list[Scalar]) -> list[Scalar] | None:
+    """Valid extent of one group's target axes; None when not representable."""
+    if all(same(v, s) for v, s in zip(valid, shape, strict=True)):
+        return list(target)
+    inner = [(s, v) for s, v in zip(shape, valid, strict=True) if not (is_one(s) and is_one(v))]
+    places = [a for a, size in enumerate(target) if not is_one(size)] or [len(target) - 1]
+    if not target:
+        return None
+    result: list[Scalar] = [1] * len(target)
+    if len(inner) == 1 and len(places) == 1:
+        result[places[0]] = inner[0][1]
+        return result
+    return _prefix(inner, target, places, result)
+
+
+def _prefix(
+    inner: list[tuple[Scalar, Scalar]], target: list[Scalar], places: list[int], result: list[Scalar]
+) -> list[Scalar] | None:
+    """Only the first axis is partial: the valid part is a run of elements, and must be whole rows of the target's first axis."""
+    if not all(same(s, v) for s, v in inner[1:]):
+        return None
+    run = mul(inner[0][1], product([s for s, _ in inner[1:]]))
+    row = product([target[a] for a in places[1:]])
+    remainder = mod(run, row)
+    if not isinstance(remainder, Expression) and remainder != 0:
+        return None
+    require(compare("eq", remainder, 0), PartialNotRepresentable(operation="reshape", valid=run, target=list(target)))
+    for a in places:
+        result[a] = target[a]
+    result[places[0]] = floordiv(run, row)
+    return result
