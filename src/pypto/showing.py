@@ -1,0 +1,52 @@
+"""``pypto show script.py::kernel``: run the script, watch the kernel's first compilation, return its steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pypto import compiler
+from pypto.compat import launcher
+from pypto.errors.compat import KernelNameMissing, KernelNotCalled
+
+
+class _Found(BaseException):
+    """Leaves the script once the kernel is compiled; no ``except Exception`` of the script stops it."""
+
+
+def steps_of(target: str, arguments: Sequence[str] = ()) -> list[compiler.Step]:
+    """Steps of the kernel's first compilation in a run of the script. The script stops there."""
+    file, separator, name = target.rpartition("::")
+    if not separator or not name or not file:
+        raise KernelNameMissing(given=target)
+    with watching(name) as logs:
+        try:
+            launcher.run_script(file, arguments)
+        except (_Found, SystemExit):
+            pass
+    if not logs:
+        raise KernelNotCalled(file=os.path.basename(file), name=name)
+    return logs[0].steps
+
+
+@contextmanager
+def watching(name: str) -> Iterator[list[compiler.Log]]:
+    """Collect the log of the first compilation of kernel ``name``, keeping every step's output."""
+    logs: list[compiler.Log] = []
+    original = compiler.compile_program
+
+    def compile_and_keep(program: Any, engine: str | None = None, log: compiler.Log | None = None) -> Any:
+        if program.name != name:
+            return original(program, engine, log)
+        kept = compiler.Log(keep=True)
+        original(program, engine, kept)
+        logs.append(kept)
+        raise _Found
+
+    compiler.compile_program = compile_and_keep
+    try:
+        yield logs
+    finally:
+        compiler.compile_program = original
