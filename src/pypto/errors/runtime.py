@@ -66,3 +66,8 @@ class AccumulatorOverflow(UserError, OverflowError):
 class CarriedChanges(UserError, ValueError):
     code = 0xF21003
     message = "a loop carries a tensor whose valid shape changes from {first} to {second}"
+
+
+class ScalarNotFiniteInRun(UserError, ValueError):
+    code = 0xF00002
+    message = "a float that is NaN or infinite has no integer value"
