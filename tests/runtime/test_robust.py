@@ -185,7 +185,7 @@ EXITS = {
     "end": "",
     "exit_code": "import sys; sys.exit(5)",
     "exception": "raise ValueError('mine')",
-    "daemon_thread": "from threading import Thread; Thread(target=lambda: [call() for _ in iter(int, 1)], daemon=True).start(); time.sleep(0.2)",
+    "daemon_thread": "from threading import Thread; Thread(target=forever, daemon=True).start(); time.sleep(0.2)",
     "atexit": "import atexit; atexit.register(call)",
     "collected": "global kernel; del kernel; import gc; gc.collect()",
 }
@@ -202,6 +202,8 @@ def kernel(x: pypto.Tensor([3000, 700], pypto.DT_FP32)):
     x[:] = pypto.tanh(x) + 1.0
 x = np.ones((3000, 700), "f")
 def call(): kernel(x)
+def forever():
+    while True: call()
 call()
 def leave():
     {EXITS[way]}

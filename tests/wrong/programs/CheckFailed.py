@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.check(1 > 2, "one is not larger than two")

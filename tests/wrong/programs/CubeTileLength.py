@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.set_cube_tile_shapes([16], [16, 16], [16, 16])

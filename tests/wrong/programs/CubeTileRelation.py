@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.set_cube_tile_shapes([32, 48], [16, 16], [16, 16])

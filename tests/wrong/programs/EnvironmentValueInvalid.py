@@ -1,0 +1,13 @@
+import numpy as np
+
+import pypto
+
+import os
+
+os.environ["PYPTO_THREADS"] = "many"
+try:
+    pypto.reset_options()
+    pypto.get_options_tree()
+finally:
+    del os.environ["PYPTO_THREADS"]
+    pypto.reset_options()

@@ -1,0 +1,20 @@
+import numpy as np
+
+import pypto
+
+
+@pypto.frontend.jit
+def kernel(
+    x: pypto.Tensor([4, 8], pypto.DT_FP32),
+    table: pypto.Tensor([8], pypto.DT_INT32),
+    out: pypto.Tensor([4, 8], pypto.DT_FP32),
+    n: pypto.SymbolicScalar,
+):
+    kept = [None]
+    for i in pypto.loop(4):
+        box = [x[i : i + 1, :] + 1.0]
+        kept = kept if i is None else box
+    out[0:1, :] = kept[0]
+
+
+kernel(np.ones((4, 8), np.float32), np.arange(8, dtype=np.int32), np.zeros((4, 8), np.float32), 5)

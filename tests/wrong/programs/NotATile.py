@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.set_conv_tile_shapes("large")

@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+int(pypto.SymbolicScalar("n") + 1)

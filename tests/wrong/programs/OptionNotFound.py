@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.get_current_scope().get_options_prefix("pass.nothing")

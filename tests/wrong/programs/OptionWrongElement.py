@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.set_debug_options(dump_pass_graph=["a", 1])

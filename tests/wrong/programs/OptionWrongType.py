@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.set_host_options(compile_timeout="100")

@@ -1,0 +1,12 @@
+import numpy as np
+
+import pypto
+
+
+@pypto.frontend.jit
+def kernel(x: pypto.Tensor([4, 8], pypto.DT_FP32), out: pypto.Tensor([4, 8], pypto.DT_FP32)):
+    out = x + 1.0
+
+
+with pypto.options(run_options={"strict": True}):
+    kernel(np.ones((4, 8), np.float32), np.zeros((4, 8), np.float32))

@@ -1,0 +1,23 @@
+import functools
+
+import numpy as np
+
+import pypto
+
+
+@functools.lru_cache
+def pick(count):
+    return 2.0 if count > 3 else 1.0
+
+
+@pypto.frontend.jit
+def kernel(
+    x: pypto.Tensor([4, 8], pypto.DT_FP32),
+    table: pypto.Tensor([8], pypto.DT_INT32),
+    out: pypto.Tensor([4, 8], pypto.DT_FP32),
+    n: pypto.SymbolicScalar,
+):
+    out[:] = x * pick(n)
+
+
+kernel(np.ones((4, 8), np.float32), np.arange(8, dtype=np.int32), np.zeros((4, 8), np.float32), 5)

@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.Tensor([4, "rows"], pypto.DT_FP32)

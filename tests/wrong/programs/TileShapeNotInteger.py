@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.set_vec_tile_shapes(4, 8.0)

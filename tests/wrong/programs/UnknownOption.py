@@ -1,0 +1,5 @@
+import numpy as np
+
+import pypto
+
+pypto.set_options(runtime_options={"run_mod": 1})

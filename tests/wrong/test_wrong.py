@@ -1,0 +1,89 @@
+"""One failing program per message of the catalogue, with its exact rendering.
+
+``programs/<Class>.py`` (``<Class>.<family>.py`` where two families use one name) must raise that class; ``expected/<Class>.txt`` is what it
+prints, with the program's path replaced. ``--renew-golden`` rewrites the expected texts.
+"""
+
+import importlib
+import pkgutil
+import re
+import runpy
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import pypto.errors
+from pypto.errors.base import UserError
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted((HERE / "programs").glob("*.py"))
+
+# Classes that no program reaches, and why.
+UNREACHED = {
+    "EnginesDiffer": "only a defect of an engine raises it; tests/runtime covers it",
+    "SyntaxMistake": "base of the syntax errors, never raised itself",
+    "TorchMissing": "needs an environment without torch",
+}
+
+
+def catalogue():
+    """Every class of the catalogue by ``Name`` or, where two families share a name, ``Name.family``."""
+    modules = [importlib.import_module(f"pypto.errors.{m.name}") for m in pkgutil.iter_modules(pypto.errors.__path__)]
+    classes = [
+        c
+        for m in modules
+        for c in vars(m).values()
+        if isinstance(c, type) and issubclass(c, UserError) and c.__module__ == m.__name__
+    ]
+    names = [c.__name__ for c in classes]
+    return {
+        c.__name__ if names.count(c.__name__) == 1 else f"{c.__name__}.{c.__module__.rsplit('.', 1)[1]}": c
+        for c in classes
+        if c is not UserError
+    }
+
+
+def rendering(program):
+    """The catalogue error that the program raises, and its text without machine paths and addresses."""
+    with warnings.catch_warnings(), pytest.raises(UserError) as caught:
+        warnings.simplefilter("ignore")
+        runpy.run_path(str(program))
+    text = str(caught.value).replace(str(program), f"programs/{program.name}").replace(str(HERE), "")
+    return caught.value, re.sub(r"0x[0-9a-f]{6,}", "0x…", text) + "\n"
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
+def test_the_message_is_as_expected(program, request):
+    error, text = rendering(program)
+    assert type(error) is catalogue()[program.stem], f"raised {type(error).__name__}:\n{text}"
+    expected = HERE / "expected" / f"{program.stem}.txt"
+    if request.config.getoption("--renew-golden", False):
+        expected.write_text(text)
+    assert expected.exists(), f"no expected text, run with --renew-golden:\n{text}"
+    assert text == expected.read_text()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
+def test_the_message_points_into_the_program(program):
+    error, text = rendering(program)
+    if "kernel(" in program.read_text().split("def kernel", 1)[-1].split("\n\n", 1)[0]:
+        assert error.span is not None, text
+    assert text.startswith("ErrCode: ") and "{" not in text.split("\n", 1)[0].replace("{'", ""), text
+
+
+def test_every_class_has_a_program():
+    present = {program.stem for program in PROGRAMS}
+    assert not sorted(set(catalogue()) - present - set(UNREACHED))
+    assert not sorted(present - set(catalogue())), "programs of classes that do not exist"
+
+
+def test_the_interpreter_prints_the_message(tmp_path):
+    """An uncaught catalogue error ends a script with its picture."""
+    sys.path.insert(0, str(HERE.parent))
+    from blackbox import python
+
+    done = python(HERE / "programs" / "UnboundName.py")
+    assert done.returncode == 1
+    assert "out[:] = x + offset" in done.stderr and "^" in done.stderr and "name 'offset' is not defined" in done.stderr
