@@ -3,4 +3,4 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from blackbox import engine  # noqa: E402, F401
+from blackbox import engine  # noqa: F401

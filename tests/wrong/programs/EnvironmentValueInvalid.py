@@ -1,8 +1,7 @@
-import numpy as np
-
-import pypto
 
 import os
+
+import pypto
 
 os.environ["PYPTO_THREADS"] = "many"
 try:

@@ -2,7 +2,6 @@ import numpy as np
 
 import pypto
 
-
 elsewhere = pypto.tensor([4, 8], pypto.DT_FP32, "elsewhere")
 
 

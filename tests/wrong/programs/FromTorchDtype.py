@@ -1,7 +1,6 @@
-import numpy as np
-
-import pypto
 
 import torch
+
+import pypto
 
 pypto.from_torch(torch.zeros(4, dtype=torch.complex64))

@@ -2,7 +2,6 @@ import numpy as np
 
 import pypto
 
-
 weights = np.ones((4, 8), np.float32)
 
 

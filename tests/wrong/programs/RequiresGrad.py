@@ -1,8 +1,7 @@
 import numpy as np
+import torch
 
 import pypto
-
-import torch
 
 
 @pypto.frontend.jit

@@ -1,8 +1,7 @@
-import numpy as np
-
-import pypto
 
 import torch
+
+import pypto
 
 a, b = pypto.tensor([4, 8], pypto.DT_FP32, "a"), pypto.tensor([4, 8], pypto.DT_FP32, "b")
 with pypto.function("MAIN", a, b):
