@@ -1,0 +1,184 @@
+"""``assert_close``: comparison with bounds that follow from the element type, and messages that help to find the cause.
+
+Accepts numpy arrays (``ml_dtypes`` included), torch tensors, lists and numbers. NaN equals only NaN, infinity only itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from pypto.diagnostics import warn
+
+# Unit roundoff, 2**-p for p bits of significand with the hidden one (IEEE 754-2019 table 3.1; OCP 8-bit formats specification).
+UNIT_ROUNDOFF = {
+    "float64": 2.0**-53,
+    "float32": 2.0**-24,
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+    "float8_e4m3fn": 2.0**-4,
+    "float8_e5m2": 2.0**-3,
+}
+ROUNDINGS = 4  # how many roundings of the result's type a chain of operations may be apart
+ACCUMULATED_IN = 2.0**-24  # matmul and sums of half-width floats accumulate in fp32
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """An element is close when ``|actual - expected| <= absolute + relative * |expected|``."""
+
+    relative: float
+    absolute: float
+
+    def __str__(self) -> str:
+        return f"{self.relative:.3g} relative, {self.absolute:.3g} absolute"
+
+
+def bounds(dtype: str, expected: np.ndarray, reduced: int = 1) -> Bounds:
+    """Bounds for a result of type ``dtype``; ``reduced`` is the number of terms of the longest sum behind an element.
+
+    A sum of n random terms is off by about sqrt(n) roundings of its typical size, so that part is absolute and grows with
+    the root mean square of ``expected``.
+    """
+    unit = UNIT_ROUNDOFF.get(dtype)
+    if unit is None:
+        return Bounds(0.0, 0.0)
+    finite = expected[np.isfinite(expected)]
+    size = float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
+    summed = (
+        max(unit if dtype == "float64" else ACCUMULATED_IN, 2.0**-53) * ROUNDINGS * math.sqrt(reduced) if reduced > 1 else 0.0
+    )
+    return Bounds(ROUNDINGS * unit, ROUNDINGS * unit * min(size, 1.0) + summed * size)
+
+
+def assert_close(
+    actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None, reduced: int = 1, name: str = "result"
+) -> None:
+    """Raise ``AssertionError`` unless ``actual`` agrees with ``expected`` within bounds for ``actual``'s element type.
+
+    Integers and booleans must be equal. ``reduced``: length of the longest sum behind an element (K of a matmul).
+    ``rtol`` and ``atol`` replace the relative and absolute bound. Warns when the comparison proves nothing: both arrays
+    constant, or the same memory.
+
+    >>> import numpy as np
+    >>> assert_close(np.float32([1.0, 2.0]), [1.0, 2.0000001])
+    """
+    left, right = _array(actual), _array(expected)
+    if left.shape != right.shape:
+        raise AssertionError(f"{name}: shape {left.shape}, expected {right.shape}")
+    _warn_if_worthless(name, left, right)
+    dtype = left.dtype.name
+    exact = dtype not in UNIT_ROUNDOFF and rtol is None and atol is None
+    wide_left, wide_right = _wide(left, exact), _wide(right, exact)
+    chosen = Bounds(0.0, 0.0) if exact else bounds(dtype, wide_right, reduced)
+    chosen = Bounds(chosen.relative if rtol is None else rtol, chosen.absolute if atol is None else atol)
+    wrong = mismatches(wide_left, wide_right, chosen)
+    if wrong.any():
+        raise AssertionError(_message(name, dtype, wide_left, wide_right, wrong, chosen))
+
+
+def mismatches(actual: np.ndarray, expected: np.ndarray, bounds: Bounds) -> np.ndarray:
+    """Mask of the elements that are not close."""
+    if expected.dtype.kind not in "fc":
+        return actual != expected
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.abs(actual - expected) <= bounds.absolute + bounds.relative * np.abs(expected)
+    finite = np.isfinite(actual) & np.isfinite(expected)
+    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+    return ~((near & finite) | same)
+
+
+# -- arrays ----------------------------------------------------------------------------------------------------------------------
+
+_TORCH_VIEWS = {
+    "torch.bfloat16": ("int16", ml_dtypes.bfloat16),
+    "torch.float8_e4m3fn": ("uint8", ml_dtypes.float8_e4m3fn),
+    "torch.float8_e5m2": ("uint8", ml_dtypes.float8_e5m2),
+}
+
+
+def _array(thing: Any) -> np.ndarray:
+    """A numpy array of the same element type, sharing memory where it can."""
+    if not hasattr(thing, "untyped_storage"):
+        return np.asarray(thing)
+    host = thing.detach().cpu().contiguous()
+    if str(host.dtype) in _TORCH_VIEWS:
+        import torch
+
+        stored, dtype = _TORCH_VIEWS[str(host.dtype)]
+        return host.view(getattr(torch, stored)).numpy().view(dtype)
+    return host.numpy()
+
+
+def _wide(array: np.ndarray, exact: bool) -> np.ndarray:
+    return array if exact and array.dtype.kind in "iub" else array.astype(np.float64)
+
+
+def _warn_if_worthless(name: str, left: np.ndarray, right: np.ndarray) -> None:
+    if left.size and np.may_share_memory(left, right):
+        warn(
+            f"assert_close: {name} and what it is compared with share memory", help="clone the golden data before the kernel runs"
+        )
+    elif left.size > 1 and _constant(left) and _constant(right):
+        warn(f"assert_close: all elements of {name} and of what it is compared with are equal", help="use random input")
+
+
+def _constant(array: np.ndarray) -> bool:
+    flat = array.reshape(-1)
+    return bool(np.all(flat == flat[0]))
+
+
+# -- the message -----------------------------------------------------------------------------------------------------------------
+
+
+def _message(name: str, dtype: str, actual: np.ndarray, expected: np.ndarray, wrong: np.ndarray, bounds: Bounds) -> str:
+    places = np.argwhere(wrong)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.where(wrong, np.abs(actual.astype(np.float64) - expected.astype(np.float64)), -1.0)
+    distance = np.where(np.isnan(distance), np.inf, distance)
+    worst = np.unravel_index(int(np.argmax(distance)), distance.shape) if distance.ndim else ()
+    lines = [
+        f"{name} ({dtype}): {len(places)} of {wrong.size} elements differ; bounds: {bounds}",
+        f"  first {_where(places[0], actual, expected)}",
+        f"  worst {_where(worst, actual, expected)}",
+    ]
+    return "\n".join(lines + [f"  hint: {hint}" for hint in hints(wrong, actual, expected)])
+
+
+def _where(index: Any, actual: np.ndarray, expected: np.ndarray) -> str:
+    place = tuple(int(i) for i in index)
+    return f"at {list(place)}: got {actual[place]!s}, expected {expected[place]!s}"
+
+
+def hints(wrong: np.ndarray, actual: np.ndarray, expected: np.ndarray) -> list[str]:
+    """What the pattern of wrong elements suggests."""
+    found = []
+    if np.issubdtype(actual.dtype, np.floating):
+        only_actual = int(np.sum(np.isnan(actual) & ~np.isnan(expected)))
+        only_expected = int(np.sum(~np.isnan(actual) & np.isnan(expected)))
+        if only_actual:
+            found.append(f"{only_actual} NaN only in the result: padding that was read, or an input out of range")
+        if only_expected:
+            found.append(f"{only_expected} NaN only in what is expected: the golden data itself may be wrong")
+    found += [hint for axis in range(wrong.ndim) if (hint := _pattern(wrong, axis))]
+    if wrong.all():
+        found.append("every element is wrong: was the output written at all?")
+    return found
+
+
+def _pattern(wrong: np.ndarray, axis: int) -> str:
+    """A hint when the wrong elements fill only the end of an axis, or stand at a regular distance on it."""
+    size = wrong.shape[axis]
+    hit = np.flatnonzero(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
+    if not 0 < len(hit) < size or size < 4:
+        return ""
+    if hit[0] > 0 and hit[-1] == size - 1 and len(hit) == size - hit[0]:
+        return f"only from {hit[0]} on along axis {axis} (size {size}): a tail, look at valid_shape"
+    steps = np.diff(hit)
+    if len(hit) > 2 and steps[0] > 1 and np.all(steps == steps[0]):
+        return f"every {steps[0]}th along axis {axis}, beginning at {hit[0]}: look at loop steps and tile sizes"
+    return ""
