@@ -163,7 +163,9 @@ def _fmod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     method=True,
 )
 def fmod(input: Any, other: Any, precision_type: PrecisionType = HIGH_PRECISION) -> Any:
-    """Remainder with the sign of the dividend (C's fmod), exact. Integers: a zero divisor gives 0. NaN or inf as a number is an error.
+    """Remainder with the sign of the dividend (C's fmod), exact. Integers: a zero divisor gives 0.
+
+    ``other`` may be a number, but not NaN or inf.
 
     >>> evaluate(fmod, [-7.0, 7.0], 3.0).tolist()
     [-1.0, 1.0]

@@ -196,7 +196,9 @@ def _compute_expand(x: np.ndarray, *, extent: Sequence[int], **_: Any) -> np.nda
     method=True,
 )
 def expand_clone(input: Any, shape: Sequence[Any], *, valid_shape: Any = None) -> Any:
-    """``input`` repeated along its axes of size 1 to reach ``shape``; expanded axes are fully valid unless ``valid_shape`` is given.
+    """``input`` repeated along its axes of size 1 to reach ``shape``.
+
+    Expanded axes are fully valid unless ``valid_shape`` is given.
 
     >>> evaluate(expand_clone, [[1.0], [2.0]], [2, 2]).tolist()
     [[1.0, 1.0], [2.0, 2.0]]

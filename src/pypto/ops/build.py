@@ -74,7 +74,7 @@ class Builder:
         self.append(Op(name, operands, attributes, (), self.span))
 
     def op(self, name: str, *operands: Operand, hint: str = "", **attributes: Any) -> Any:
-        """Append a row of the op table; the row's typing rule makes the results. One result is returned bare, several as a tuple."""
+        """Append a row of the op table, its guards first; the row's typing rule makes the results. One is returned bare."""
         with guards() as needed:
             types = OPERATIONS[name].infer(operands, attributes)
         for condition, error in needed:

@@ -16,6 +16,7 @@ from pypto.ops import rounding, rules
 from pypto.ops.arguments import dtype_argument, dtype_of, kind_name, tensor
 from pypto.ops.dtype_sets import B16, E4M3, E5M2, F16, F32, I8, I16, I32, I64, STORED, U8
 from pypto.ops.lower_cast import lower_cast
+from pypto.ops.numerics import narrowed, widened
 from pypto.ops.table import Kind, Unit, operation, record, recorder
 
 MODES = {
@@ -49,18 +50,17 @@ def _infer(operands: Sequence[Operand], attributes: rules.Attributes) -> list[Te
     return [type.with_(dtype=target)]
 
 
-def convert(x: np.ndarray, *, dtype: DataType, mode: str = "rint", saturate: bool = False) -> np.ndarray:
-    """What ``cast`` means. Floats to integers go by ``mode``, then wrap or clamp; integers to narrow floats go through FP32."""
+def convert(x: np.ndarray, *, dtype: DataType, mode: str = "rint", saturate: bool = False, integral: bool = False) -> np.ndarray:
+    """What ``cast`` means. Floats to integers go by ``mode``, then wrap or clamp; integers to narrow floats go through FP32.
+
+    ``integral``: stay in the type, but at whole numbers.
+    """
+    if integral:
+        return narrowed(rounding.integral(widened(x), mode), x.dtype)
     source = BY_NUMPY[x.dtype]
     if dtype is DataType.DT_BOOL:
         return x.astype(np.float32) != 0 if source.is_float and source is not DataType.DT_DOUBLE else x != 0
     if source.is_float:
-        if source is dtype:
-            return (
-                rounding.integral(x.astype(np.float64), mode)
-                .astype(np.float32 if dtype.size < 4 else dtype.numpy)
-                .astype(dtype.numpy)
-            )
         to = rounding.to_float if dtype.is_float else rounding.to_integer
         return to(x.astype(np.float64) if source.size >= 4 else x.astype(np.float32), dtype, mode, saturate)
     if not dtype.is_float:
@@ -72,7 +72,7 @@ def convert(x: np.ndarray, *, dtype: DataType, mode: str = "rint", saturate: boo
 
 def _mode_name(source: DataType, target: DataType, mode: CastMode) -> str:
     """The rounding that takes place; conversions that need none, and integer sources, always use ``rint``."""
-    if source is not target and not _rounds(source, target):
+    if not _rounds(source, target):
         return "rint"
     if mode is CastMode.CAST_NONE:
         return "trunc" if source.is_float and not target.is_float else "rint"
@@ -97,11 +97,10 @@ def _warn_off_chip(source: DataType, target: DataType) -> None:
         warn(f"the default chip does not support cast from {source.name} to {target.name}", span, portability=True)
 
 
-def _unchanged(source: DataType, target: DataType, mode: CastMode, saturation: SaturationMode) -> bool:
+def _unchanged(source: DataType, target: DataType, mode: CastMode) -> bool:
     if source is not target:
         return False
-    default = mode is CastMode.CAST_NONE and saturation is SaturationMode.OFF
-    return default or mode is CastMode.CAST_RINT or not source.is_float
+    return mode in (CastMode.CAST_NONE, CastMode.CAST_RINT, CastMode.CAST_ODD) or not source.is_float
 
 
 @operation(
@@ -129,9 +128,11 @@ def cast(input: Any, dtype: DataType, mode: CastMode = CastMode.CAST_NONE, satmo
         if not isinstance(thing, expected):
             raise ArgumentType(operation="cast", argument=argument, expected=expected.__name__, kind=kind_name(thing))
     source = dtype_of(handle)
-    if _unchanged(source, target, mode, satmode):
+    if _unchanged(source, target, mode):
         return handle
-    if source in STORED and target in STORED and source is not target:
+    if source is target:
+        return record("cast", [handle], {"dtype": target, "mode": MODES[mode], "integral": True})
+    if source in STORED and target in STORED:
         _warn_off_chip(source, target)
     saturate = satmode is SaturationMode.ON
     if target.is_float and target.size < 4 and (source is DataType.DT_DOUBLE or not source.is_float) and target in STORED:

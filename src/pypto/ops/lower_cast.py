@@ -17,18 +17,20 @@ from pypto.ops.table import Vectors
 SIGNED_OF = {I8: I8, I16: I16, I32: I32, I64: I64, U8: I8, U16: I16, U32: I32, U64: I64}
 
 
-def lower_cast(b: Vectors, x: Any, *, dtype: DataType, mode: str = "rint", saturate: bool = False) -> Any:
+def lower_cast(b: Vectors, x: Any, *, dtype: DataType, mode: str = "rint", saturate: bool = False, integral: bool = False) -> Any:
+    if integral:
+        return whole(b, x, mode)
     if dtype is BOOL:
         return b.compare("ne", x, b.constant(0))
     source = b.dtype
     if not source.is_float:
         return _from_integer(b, x, source, dtype, saturate)
     if not dtype.is_float:
-        return _to_integer(b, integral(b, x, mode), dtype, saturate)
+        return _to_integer(b, whole(b, x, mode), dtype, saturate)
     return _to_float(b, x, dtype, mode, saturate)
 
 
-def integral(b: Vectors, x: Any, mode: str) -> Any:
+def whole(b: Vectors, x: Any, mode: str) -> Any:
     """Whole numbers by mode; NaN and infinities pass."""
     if mode == "rint":
         return b.round_even(x)
@@ -36,23 +38,23 @@ def integral(b: Vectors, x: Any, mode: str) -> Any:
         return b.floor(x)
     if mode == "ceil":
         return b.ceil(x)
-    whole = b.trunc(x)
+    cut = b.trunc(x)
     if mode == "trunc":
-        return whole
-    away = b.add(whole, b.copysign(b.constant(1.0), x))
-    rest = b.abs(b.sub(x, whole))
+        return cut
+    away = b.add(cut, b.copysign(b.constant(1.0), x))
+    rest = b.abs(b.sub(x, cut))
     if mode == "round":
-        return b.select(b.compare("ge", rest, b.constant(0.5)), away, whole)
-    half = b.mul(whole, b.constant(0.5))
+        return b.select(b.compare("ge", rest, b.constant(0.5)), away, cut)
+    half = b.mul(cut, b.constant(0.5))
     even = b.compare("eq", half, b.trunc(half))
-    return b.select(b.mask_and(even, b.compare("gt", rest, b.constant(0.0))), away, whole)
+    return b.select(b.mask_and(even, b.compare("gt", rest, b.constant(0.0))), away, cut)
 
 
-def _to_integer(b: Vectors, whole: Any, dtype: DataType, saturate: bool) -> Any:
+def _to_integer(b: Vectors, x: Any, dtype: DataType, saturate: bool) -> Any:
     if saturate:
-        return b.convert(whole, dtype)  # saturates; NaN gives 0
+        return b.convert(x, dtype)  # saturates; NaN gives 0
     width, half = 2.0**dtype.bits, 2.0 ** (dtype.bits - 1)
-    rest = b.sub(whole, b.mul(b.trunc(b.mul(whole, b.constant(1.0 / width))), b.constant(width)))  # exact
+    rest = b.sub(x, b.mul(b.trunc(b.mul(x, b.constant(1.0 / width))), b.constant(width)))  # exact
     rest = b.select(b.compare("ge", rest, b.constant(half)), b.sub(rest, b.constant(width)), rest)
     rest = b.select(b.compare("lt", rest, b.constant(-half)), b.add(rest, b.constant(width)), rest)
     rest = b.select(b.compare("uno", rest, rest), b.constant(0.0), rest)
@@ -99,5 +101,5 @@ def _directed(b: Vectors, x: Any, dtype: DataType, mode: str) -> Any:
     power = b.from_bits(b.bit_and(b.bits(b.abs(x)), b.bits(b.constant(math.inf))))  # 2**exponent, 0 for denormals
     power = b.max(power, b.constant(2.0**form.least_exponent))
     quantum = b.mul(power, b.constant(2.0**-form.fraction))
-    rounded = b.copysign(b.mul(integral(b, b.div(x, quantum), mode), quantum), x)
+    rounded = b.copysign(b.mul(whole(b, b.div(x, quantum), mode), quantum), x)
     return b.select(b.compare("lt", b.abs(x), b.constant(math.inf)), rounded, x)

@@ -198,10 +198,11 @@ def matmul(
     c_matrix_nz: bool = False,
     extend_params: Mapping[str, Any] | None = None,
 ) -> Any:
-    """``op(input) @ op(mat2)``, accumulated in FP32 (INT8: INT32, wrapping), then bias, scale, ReLU, conversion to ``out_dtype``.
+    """``op(input) @ op(mat2)``, accumulated in FP32 (INT8: INT32, wrapping), then bias, scale, ReLU, conversion.
 
-    Both have rank 2, 3 or 4; batch axes are equal or 1. ``extend_params``: ``bias_tensor`` ``[1, N]`` (rank 3 also ``[b, 1, N]``), ``scale``
-    (a number) or ``scale_tensor`` (INT64 ``[1, N]``, FP32 bits in the low halves), ``relu_type``, ``trans_mode`` (FP32 rounded to TF32 first).
+    Both have rank 2, 3 or 4; batch axes are equal or 1. ``extend_params``: ``bias_tensor`` ``[1, N]``
+    (rank 3: or ``[b, 1, N]``), ``scale`` (a number) or ``scale_tensor`` (INT64 ``[1, N]``, FP32 bits in the low halves), ``relu_type``, ``trans_mode`` (FP32 is
+    rounded to TF32 first).
 
     >>> evaluate(matmul, [[1.0, 2.0]], [[3.0], [4.0]], DataType.DT_FP32).tolist()
     [[11.0]]

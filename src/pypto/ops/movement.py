@@ -38,17 +38,16 @@ def _infer_view(operands: Sequence[Operand], attributes: rules.Attributes) -> li
     inferred = tuple(minimum(maximum(sub(v, o), 0), e) for v, o, e in zip(type.valid, offsets, shape, strict=True))
     valid = given_valid("view", shape, attributes.get("valid"), inferred)
     for axis, (offset, extent, size) in enumerate(zip(offsets, valid, type.shape, strict=True)):
-        inside = logical_and(compare("le", 0, offset), compare("le", add(offset, extent), size))
-        if not (isinstance(extent, int) and extent == 0):
-            require(
-                _or_empty(inside, extent),
-                RegionOutOfBounds(action="view", extent=extent, offset=offset, axis=axis, tensor="tensor", size=size),
-            )
+        error = RegionOutOfBounds(action="view", extent=extent, offset=offset, axis=axis, tensor="tensor", size=size)
+        require(_inside(offset, extent, size, attributes.get("valid") is None), error)
     return [TensorType(type.dtype, shape, valid)]
 
 
-def _or_empty(inside: Scalar, extent: Scalar) -> Scalar:
-    return logical_or(inside, compare("eq", extent, 0)) if isinstance(extent, Expression) else inside
+def _inside(offset: Scalar, extent: Scalar, size: Scalar, inferred: bool) -> Scalar:
+    """A view without valid elements lies anywhere; an inferred extent never passes the end."""
+    after_start = compare("le", 0, offset)
+    inside = after_start if inferred else logical_and(after_start, compare("le", add(offset, extent), size))
+    return logical_or(inside, compare("eq", extent, 0))
 
 
 def _compute_view(x: np.ndarray, *, shape: Sequence[int], offsets: Sequence[int], extent: Sequence[int], **_: Any) -> np.ndarray:
@@ -69,8 +68,8 @@ def _compute_view(x: np.ndarray, *, shape: Sequence[int], offsets: Sequence[int]
 def view(input: Any, shape: Any = None, offsets: Any = None, *, valid_shape: Any = None, dtype: DataType | None = None) -> Any:
     """The part of ``input`` of ``shape`` at ``offsets`` (symbolic allowed); past the edge nothing is valid.
 
-    Valid is ``min(max(input.valid - offset, 0), shape)`` per axis unless ``valid_shape`` says otherwise. With ``dtype`` only: the same
-    bytes as another element type, the last axis counted anew.
+    Valid is ``min(max(input.valid - offset, 0), shape)`` per axis unless ``valid_shape`` says otherwise. With ``dtype`` only: the
+    same bytes as another element type, the last axis counted anew.
 
     >>> evaluate(view, [1.0, 2.0, 3.0, 4.0], [2], [1]).tolist()
     [2.0, 3.0]
@@ -157,8 +156,8 @@ def _inferred_shape(shape: tuple[int, ...], type: TensorType) -> tuple[Scalar, .
 def reshape(input: Any, shape: Any, *, valid_shape: Any = None, inplace: bool = False) -> Any:
     """The same elements, row-major, in another shape (one entry may be -1).
 
-    A partially valid input keeps its valid part where that is a rectangle of the result, else it is an error; ``valid_shape`` overrules.
-    ``inplace=True`` on a kernel argument or local tensor gives the same memory (handled by the front end).
+    A partially valid input keeps its valid part where that is a rectangle of the result, else it is an error; ``valid_shape``
+    overrules. ``inplace=True`` on a kernel argument or local tensor gives the same memory (handled by the front end).
 
     >>> evaluate(reshape, [1.0, 2.0, 3.0, 4.0], [2, 2]).tolist()
     [[1.0, 2.0], [3.0, 4.0]]

@@ -1,8 +1,8 @@
 """The op table: an operation is defined in one place, as one row.
 
-A row is written as a decorator on the public function. The function is the signature users see, its docstring (with an example that
-runs) is the reference page, its body turns arguments into operands and attributes and calls ``record``; the decorator's columns say
-the rest::
+A row is written as a decorator on the public function. The function is the signature users see, its docstring (with an example
+that runs) is the reference page, its body turns arguments into operands and attributes and calls ``record``; the decorator's
+columns say the rest::
 
     @operation(
         kind=Kind.ELEMENTWISE,
@@ -16,7 +16,8 @@ the rest::
         '''...'''
         return binary("add", input, other)
 
-What follows from a row: ``pypto.add``, ``Tensor.add``, the operator, the reference page, the doctest, the engine test matrix, ``pypto ops``.
+What follows from a row: ``pypto.add``, ``Tensor.add``, the operator, the reference page, the doctest, the engine test matrix,
+``pypto ops``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs a program statement by statement with numpy. What this engine gives is what the program means.
 
-``run(program, arrays, scalars)``: ``arrays`` maps tensor parameters to arrays that are read and written in place, ``scalars`` maps
-run-time scalars to numbers. Loops visit exactly ``range(start, stop, step)``, whatever is marked parallel; every offset and
+``run(program, arrays, scalars)``: ``arrays`` maps tensor parameters to arrays that are read and written in place, ``scalars``
+maps run-time scalars to numbers. Loops visit exactly ``range(start, stop, step)``, whatever is marked parallel; every offset and
 index is checked; the first error in program order is raised with the statement's place.
 """
 
@@ -42,8 +42,8 @@ def run(
 ) -> None:
     """Run ``program`` on ``arrays`` in place.
 
-    ``poison`` fills undefined data with NaN or a pattern (else zeros); ``checked`` also reports int32 accumulators that wrap; ``output``
-    takes the lines that ``pypto.print`` prints. Raises catalogue errors for what only a run can find.
+    ``poison`` fills undefined data with NaN or a pattern (else zeros); ``checked`` also reports int32 accumulators that wrap;
+    ``output`` takes the lines that ``pypto.print`` prints. Raises catalogue errors for what only a run can find.
     """
     machine = Machine(program, arrays, scalars or {}, poison=poison, checked=checked, output=output)
     with np.errstate(all="ignore"):
