@@ -1,7 +1,7 @@
 """One failing program per message of the catalogue, with its exact rendering.
 
-``programs/<Class>.py`` (``<Class>.<family>.py`` where two families share a name) must raise that class; ``expected/<Class>.txt`` is
-what it prints, with the program's path replaced. ``--renew-golden`` rewrites the expected texts.
+``programs/<Class>.py`` (``<Class>.<family>.py`` where two families share a name) must raise that class;
+``expected/<Class>.txt`` is what it prints, with the program's path replaced. ``--renew-golden`` rewrites the expected texts.
 """
 
 import importlib
