@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -108,7 +108,12 @@ def library_module(target: Target, part: str, sleeping: str | None = None) -> Mo
 
 def library_object(target: Target, part: str) -> bytes:
     """Object bytes of one part for a target, from the cache or compiled."""
-    text = library_module(target, part).text()
+    return part_object(target, f"runtime library, {part}", lambda target: library_module(target, part))
+
+
+def part_object(target: Target, name: str, make: Callable[[Target], Module]) -> bytes:
+    """Object bytes of ``make(target)``, from the cache or compiled; ``name`` is what ``pypto cache ls`` shows."""
+    text = make(target).text()
     parts = {"text": text, "target": target.key, "versions": f"{__version__} {llvmlite.__version__}"}
     key = key_of(parts)
     code = cache().get(key)
@@ -116,7 +121,6 @@ def library_object(target: Target, part: str) -> bytes:
         start = time.perf_counter()
         code = target.compile(text)
         seconds = time.perf_counter() - start
-        name = f"runtime library, {part}"
         reason = cache().why(name, parts)
         about = Metadata(name, target=target.key, reason=reason, parts=fingerprints(parts), compile_seconds=seconds)
         cache().put(key, code, about)

@@ -68,7 +68,7 @@ def add_threads(module: Module, target: Target, kind: str | None = None) -> None
     kind = kind or waiting_kind(target)
     module.variable(STATE[1:], f"[{STATE_BYTES} x i8]", linkage="")
     _wait_and_wake(module, kind)
-    _floating_point(module, target)
+    add_floating_point(module, target)
     _workers(module)
     _launch(module)
     _take_chunks(module)
@@ -145,7 +145,7 @@ def _posix_bodies(module: Module, wait: Function, wake: Function) -> None:
 # -- floating-point rules ------------------------------------------------------------------------------------------------------
 
 
-def _floating_point(module: Module, target: Target) -> None:
+def add_floating_point(module: Module, target: Target) -> None:
     """``pypto_float_enter`` sets this thread's default rules and returns the ones before, ``pypto_float_leave`` restores them.
 
     Flushing of denormals belongs to the thread (``torch.set_flush_denormal``): without this, results depend on who runs a chunk.
