@@ -77,8 +77,8 @@ def nans(*shape):
     return np.full(shape, np.nan, np.float32)
 
 
-def python(*arguments, timeout=120, stdin=None, cwd=None, **environment):
-    """Run a child interpreter on this checkout; returns the finished process with text output."""
+def python(*arguments, timeout=120, stdin=None, cwd=None, text=True, **environment):
+    """Run a child interpreter on this checkout; returns the finished process with its output."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **{k: str(v) for k, v in environment.items()}}
     return subprocess.run(
         [sys.executable, *map(str, arguments)],

@@ -1,4 +1,3 @@
-
 import pypto
 
 a = pypto.tensor([4, 8], pypto.DT_FP32, "a")

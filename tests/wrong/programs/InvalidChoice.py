@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.set_pass_options(ooo_sched_mode="FAST")

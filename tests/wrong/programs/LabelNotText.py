@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.set_semantic_label(3)

@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.frontend.jit(3)

@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.set_conv_tile_shapes("large")

@@ -1,4 +1,3 @@
-
 import pypto
 
 int(pypto.SymbolicScalar("n") + 1)

@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.get_current_scope().get_options_prefix("pass.nothing")

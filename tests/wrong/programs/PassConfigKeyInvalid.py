@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.set_pass_default_config("dump", True)

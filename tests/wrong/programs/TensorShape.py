@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.Tensor([4, "rows"], pypto.DT_FP32)

@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.set_vec_tile_shapes(4, 8.0)

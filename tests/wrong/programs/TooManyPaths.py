@@ -1,4 +1,3 @@
-
 import pypto
 
 a, b = pypto.tensor([8, 8], pypto.DT_FP32, "a"), pypto.tensor([8, 8], pypto.DT_FP32, "b")

@@ -1,4 +1,3 @@
-
 import pypto
 
 pypto.raise_error("OddError", "text")

@@ -1,0 +1,6 @@
+import torch
+
+from pypto import compat
+
+compat.install()
+torch.npu.NPUGraph()

@@ -1,0 +1,3 @@
+from pypto.showing import steps_of
+
+steps_of("script.py")

@@ -1,0 +1,3 @@
+from pypto.compat import launcher
+
+launcher.run_module("no_such_module")

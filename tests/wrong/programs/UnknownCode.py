@@ -1,0 +1,3 @@
+from pypto.errors.explain import explanation
+
+explanation("F99999")
