@@ -15,9 +15,9 @@ import importlib.util
 from typing import Any
 
 from pypto.beside import warn_about_reference
-from pypto.config import options as options
 from pypto.dtypes import DataType as DataType
 from pypto.public import ALIASES, DOCUMENTED, HOME_OF
+from pypto.scoping import options as options
 from pypto.version import __version__ as __version__
 
 globals().update(DataType.__members__)  # pypto.DT_FP32 and the others

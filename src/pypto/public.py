@@ -21,8 +21,9 @@ HOMES: dict[str, str] = {
         get_conv_tile_shapes set_matrix_size set_pass_options get_pass_options set_host_options get_host_options
         set_codegen_options get_codegen_options set_verify_options get_verify_options set_debug_options
         get_debug_options set_run_options get_run_options set_cpu_options get_cpu_options set_print_options
-        set_semantic_label reset_options set_options get_options_tree get_current_scope get_global_config
-        set_global_config CubeTile ConvTile ConfigScope""",
+        set_semantic_label CubeTile ConvTile""",
+    "pypto.scoping": """
+        reset_options set_options get_options_tree get_current_scope get_global_config set_global_config ConfigScope""",
     "pypto.pass_config": """
         PassConfigs get_pass_default_config set_pass_default_config get_pass_config set_pass_config get_pass_configs""",
     "pypto.logging": """

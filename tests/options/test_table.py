@@ -8,7 +8,7 @@ import pytest
 
 import pypto
 from pypto.errors.base import UserError
-from pypto.errors.options import EnvironmentValueInvalid, OptionOutOfRange, UnknownArgument, UnknownOption
+from pypto.errors.options import EnvironmentValueInvalid, OptionOutOfRange, UnknownOption, UnknownOptionArgument
 from pypto.options import TABLE, current, rows_of, scope
 from pypto.options.check import checked
 from pypto.options.environment import from_environment
@@ -127,7 +127,7 @@ def test_unknown_names_list_the_known_and_the_nearest():
         pypto.set_options(run_options={"engin": "cpu"})
     with pytest.raises(UnknownOption, match=r"did you mean run\.engine"):
         pypto.set_options(runtime_options={"engine": "cpu"})
-    with pytest.raises(UnknownArgument, match="did you mean compile_timeout"):
+    with pytest.raises(UnknownOptionArgument, match="did you mean compile_timeout"):
         pypto.set_host_options(compile_timeot=1)
     with pytest.raises(UnknownOption):
         pypto.get_global_config("no.such")

@@ -110,7 +110,7 @@ class CubeTileLength(UserError, ValueError):
     help = "write set_cube_tile_shapes([mL0, mL1], [kL0, kL1a, kL1b], [nL0, nL1])"
 
 
-class UnknownArgument(UserError, TypeError):
+class UnknownOptionArgument(UserError, TypeError):
     code = 0xF00001
     message = "{function}() has no argument {name!r}"
     help = "its arguments are {known}"
