@@ -83,7 +83,7 @@ def python(*arguments, timeout=120, stdin=None, cwd=None, text=True, **environme
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
         capture_output=True,
-        text=True,
+        text=text,
         timeout=timeout,
         input=stdin,
         cwd=cwd,
