@@ -29,7 +29,7 @@ class ArgumentType(UserError, TypeError):
     message = "Argument '{argument}' must be of type {expected}, but got {kind} in {operation}()"
 
 
-class UnknownArgument(UserError, TypeError):
+class UnknownExtendParameter(UserError, TypeError):
     code = 0xF00001
     message = "{operation}(): unknown key '{key}' in {argument}; known keys: {known}"
 
@@ -142,7 +142,7 @@ class NotBroadcastable(UserError, ValueError):
     help = "axes are aligned from the right; two sizes must be equal or one of them 1"
 
 
-class EmptyTensor(UserError, ValueError):
+class EmptyAxis(UserError, ValueError):
     code = 0xFC0000
     message = "Empty tensor is not supported for op: {operation}, dimension[{axis}] has shape value 0."
 
@@ -180,17 +180,6 @@ class LengthMismatch(UserError, ValueError):
 class ValidShapeTooLarge(UserError, ValueError):
     code = 0xFC0000
     message = "{operation}(): valid_shape {valid} exceeds {limit} in axis {axis}"
-
-
-class ReshapeNeedsIntegers(UserError, TypeError):
-    code = 0xF00001
-    message = "reshape() requires integer shape when using non-inplace reshape, but got {shape}."
-    help = "take a static view inside pypto.loop first, or use inplace=True on a kernel argument"
-
-
-class ReshapeSize(UserError, ValueError):
-    code = 0xFC0000
-    message = "reshape(): {source} holds {source_size} elements, {target} holds {target_size}"
 
 
 class ReshapePartial(UserError, ValueError):
@@ -289,7 +278,7 @@ class PowIntegerBase(UserError, TypeError):
     help = "cast the base to DT_FP32 first"
 
 
-# -- matrix multiplication (FC3000–FC5002 and the checks of section 9.9) ----------------------------------------------------------
+# -- matrix multiplication (FC3000–FC5002 and the checks of section 9.9) ------------------------------------------------------
 
 
 class MatmulRanks(UserError, RuntimeError):

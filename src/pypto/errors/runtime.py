@@ -48,7 +48,7 @@ class NegativeExtent(UserError, ValueError):
     message = "extent {extent} of axis {axis} is negative"
 
 
-class LoopStepZero(UserError, ValueError):
+class LoopStepZeroInRun(UserError, ValueError):
     code = 0xF00002
     message = "loop step is 0"
 
@@ -63,7 +63,7 @@ class AccumulatorOverflow(UserError, OverflowError):
     message = "matmul: an int32 accumulator wraps around (checked mode); |sum| reaches {magnitude}"
 
 
-class CarriedChanges(UserError, ValueError):
+class CarriedExtentChanges(UserError, ValueError):
     code = 0xF21003
     message = "a loop carries a tensor whose valid shape changes from {first} to {second}"
 

@@ -110,40 +110,9 @@ def div(input: Any, other: Any, precision_type: PrecisionType = HIGH_PRECISION) 
 
 # -- remainders and floored division ------------------------------------------------------------------------------------------
 
-# Exponents of two fp32 numbers differ by at most 277 (2^128 against 2^-149); each step of the long division in ``_fmod`` takes
-# quotients of up to 24 bits, so steps of 23 from 253 down to 0 cover every pair exactly.
-_FMOD_STEPS = range(253, -1, -23)
-
-
-def _scaled(b: Vectors, x: Any, exponent: int) -> Any:
-    """``x * 2**exponent`` by factors that fp32 holds."""
-    while exponent > 0:
-        x = b.mul(x, b.constant(2.0 ** min(exponent, 126)))
-        exponent -= 126
-    return x
-
-
-def _fmod_step(b: Vectors, rest: Any, divisor: Any, infinity: Any) -> Any:
-    """``rest`` modulo ``divisor`` for non-negative numbers with a quotient below 2^24; unchanged when divisor overflowed."""
-    quotient = b.trunc(b.div(rest, divisor))
-    reduced = b.fma(b.neg(quotient), divisor, rest)  # exact; the quotient may be one too large or too small
-    reduced = b.select(b.compare("lt", reduced, b.constant(0.0)), b.add(reduced, divisor), reduced)
-    reduced = b.select(b.compare("ge", reduced, divisor), b.sub(reduced, divisor), reduced)
-    return b.select(b.compare("eq", divisor, infinity), rest, reduced)
-
-
-def float_fmod(b: Vectors, x: Any, y: Any) -> Any:
-    """C's fmod by long division, exact for every pair of fp32 numbers; NaN for y = 0 or infinite x."""
-    infinity, divisor = b.constant(math.inf), b.abs(y)
-    rest = b.abs(x)
-    for exponent in _FMOD_STEPS:
-        rest = _fmod_step(b, rest, _scaled(b, divisor, exponent), infinity)
-    undefined = b.mask_or(b.compare("eq", b.abs(x), infinity), b.compare("uno", x, y))
-    return b.select(undefined, b.constant(math.nan), b.copysign(rest, x))
-
 
 def _lower_fmod(b: Vectors, x: Any, y: Any) -> Any:
-    return float_fmod(b, x, y) if b.dtype.is_float else b.remainder_integers(x, y)
+    return b.call("fmod", x, y) if b.dtype.is_float else b.remainder_integers(x, y)
 
 
 def _integer_fmod(a: np.ndarray, b: np.ndarray) -> np.ndarray:

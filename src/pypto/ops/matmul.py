@@ -200,9 +200,9 @@ def matmul(
 ) -> Any:
     """``op(input) @ op(mat2)``, accumulated in FP32 (INT8: INT32, wrapping), then bias, scale, ReLU, conversion.
 
-    Both have rank 2, 3 or 4; batch axes are equal or 1. ``extend_params``: ``bias_tensor`` ``[1, N]``
-    (rank 3: or ``[b, 1, N]``), ``scale`` (a number) or ``scale_tensor`` (INT64 ``[1, N]``, FP32 bits in the low halves), ``relu_type``, ``trans_mode`` (FP32 is
-    rounded to TF32 first).
+    Both have rank 2, 3 or 4; batch axes are equal or 1. ``extend_params``: ``bias_tensor`` ``[1, N]`` (rank 3: or ``[b, 1, N]``),
+    ``scale`` (a number) or ``scale_tensor`` (INT64 ``[1, N]``, FP32 bits in the low halves), ``relu_type``, ``trans_mode`` (FP32
+    inputs are rounded to TF32 first).
 
     >>> evaluate(matmul, [[1.0, 2.0]], [[3.0], [4.0]], DataType.DT_FP32).tolist()
     [[11.0]]
@@ -228,7 +228,7 @@ def _extended(a: Any, b: Any, attributes: dict[str, Any], parameters: Mapping[st
     """Operands and attributes of ``extend_params``."""
     for key in parameters:
         if key not in KEYS:
-            raise errors.UnknownArgument(operation="matmul", key=key, argument="extend_params", known=", ".join(KEYS))
+            raise errors.UnknownExtendParameter(operation="matmul", key=key, argument="extend_params", known=", ".join(KEYS))
     (result,) = _infer_result(a, b, attributes)
     extra: list[Any] = []
     more: dict[str, Any] = {}

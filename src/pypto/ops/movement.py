@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from pypto.dtypes import DataType
+from pypto.errors.frontend import ReshapeNeedsIntegers, ReshapeSize
 from pypto.errors.operations import (
     LengthMismatch,
     ReinterpretSize,
-    ReshapeNeedsIntegers,
-    ReshapeSize,
     SqueezeAxis,
 )
 from pypto.errors.runtime import RegionOutOfBounds
@@ -138,7 +137,7 @@ def _inferred_shape(shape: tuple[int, ...], type: TensorType) -> tuple[Scalar, .
         return shape
     known, total = product([s for s in shape if s != -1]), product(type.shape)
     if shape.count(-1) > 1 or (isinstance(total, int) and (known == 0 or total % known)):  # type: ignore[operator]
-        raise ReshapeSize(source=list(type.shape), source_size=total, target=list(shape), target_size=known)
+        raise ReshapeSize(got=list(shape), expected=list(type.shape))
     return tuple(floordiv(total, known) if s == -1 else s for s in shape)
 
 

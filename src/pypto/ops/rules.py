@@ -15,7 +15,7 @@ from pypto.errors.operations import (
     DtypesDiffer,
     DtypeUnsupported,
     ElementDtypeDiffers,
-    EmptyTensor,
+    EmptyAxis,
     NotBroadcastable,
     RankOutOfRange,
     RanksDiffer,
@@ -64,7 +64,7 @@ def check_same_dtype(operation: str, operands: Sequence[Operand]) -> None:
 def check_not_empty(operation: str, type: TensorType) -> None:
     for axis, size in enumerate(type.shape):
         if not isinstance(size, Expression) and size == 0:
-            raise EmptyTensor(operation=operation.upper(), axis=axis)
+            raise EmptyAxis(operation=operation.upper(), axis=axis)
 
 
 def axis_of(operation: str, dim: int, rank: int, *, extra: int = 0) -> int:

@@ -17,9 +17,9 @@ from pypto.elements import element_array
 from pypto.errors.base import InternalError, UserError
 from pypto.errors.runtime import (
     AccumulatorOverflow,
-    CarriedChanges,
+    CarriedExtentChanges,
     DivisionByZeroInRun,
-    LoopStepZero,
+    LoopStepZeroInRun,
     NegativeExtent,
     ScalarNotFiniteInRun,
 )
@@ -126,7 +126,7 @@ class Machine:
     def loop(self, loop: Loop) -> None:
         start, stop, step = (int(self.number(bound)) for bound in (loop.start, loop.stop, loop.step))
         if step == 0:
-            raise LoopStepZero()
+            raise LoopStepZeroInRun()
         carried = [self.operand(c.initial) for c in loop.carried]
         for index in range(start, stop, step):
             self.symbols[loop.index] = index
@@ -148,7 +148,7 @@ class Machine:
     def check_extents(self, type: TensorType, held: Held) -> None:
         shape, valid = self.extents(type.shape), self.extents(type.valid)
         if shape != held.array.shape or valid != held.valid:
-            raise CarriedChanges(first=list(valid), second=list(held.valid))
+            raise CarriedExtentChanges(first=list(valid), second=list(held.valid))
 
     def operand(self, operand: Operand) -> Any:
         """A held value, or a number."""
