@@ -1,12 +1,11 @@
-"""Compute the coefficients of src/pypto/cpu/vectormath_tables.py and print that file (run from the project: ``python scripts/…``).
+"""Compute the coefficients of src/pypto/cpu/vectormath_tables.py and print that file.
 
-Least squares at Chebyshev nodes, reweighted (Lawson) towards the minimax, coefficients rounded to their storage type one at a time
-from the lowest, the rest fitted again after each. Needs mpmath, which torch brings along.
+Least squares at Chebyshev nodes, reweighted (Lawson) towards the minimax, coefficients rounded to their storage type one at a
+time from the lowest, the rest fitted again after each. Needs mpmath, which torch brings along.
 """
 
 from __future__ import annotations
 
-import struct
 import sys
 
 import mpmath
@@ -48,7 +47,7 @@ def lawson(basis, target, weight, rounds=40):
 
 
 def fit(function, low, high, powers, weight, kind, fixed=(), count=160):
-    """``function ≈ sum c_k x**powers[k]``; returns coefficients of type ``kind`` (``fixed`` ones first) and the weighted error."""
+    """``function ≈ sum c_k x**powers[k]``; returns coefficients of type ``kind`` (``fixed`` first) and the weighted error."""
     x = nodes(low, high, count)
     target = exact(function, x)
     w = np.array([WIDE(float(weight(v))) for v in x], WIDE)
@@ -67,35 +66,33 @@ def report(name, error):
     print(f"{name}: 2**{np.log2(error):.1f}", file=sys.stderr)
 
 
+def root_series(function):
+    """``(f(x) / x - 1) / x**2`` of an odd function, in s = x**2."""
+    return lambda s: (function(mpmath.sqrt(s)) / mpmath.sqrt(s) - 1) / s
+
+
+def scaled_erfc(t):
+    """``erfc(x) exp(x**2) (1 + 2x)`` in t = (x - 2) / (x + 2)."""
+    x = 2 * (1 + t) / (1 - t)
+    return mpmath.erfc(x) * mpmath.exp(x**2) * (1 + 2 * x)
+
+
 def double_polynomials():
-    """Polynomials evaluated in double for functions whose result is rounded once to fp32: relative error around 2**-36 or better."""
-    mp = mpmath
-    one = lambda v: 1.0
-    half_ln2 = float(mp.log(2) / 2) * 1.001
-    quarter_pi = float(mp.pi / 4) * 1.001
+    """Polynomials evaluated in double for functions that are rounded once to fp32: relative error around 2**-37 or better."""
+    mp, half = mpmath, mpmath.mpf(1) / 2
+    ln2, quarter_pi = float(mp.log(2)) / 2 * 1.001, float(mp.pi / 4) * 1.001
     wanted = {
-        # (e**r - 1 - r) / r**2
-        "EXPM1": (lambda r: (mp.expm1(r) - r) / r**2 if r else mp.mpf(1) / 2, -half_ln2, half_ln2, range(7), lambda v: v * v + 1e-9),
-        "EXP2": (lambda r: mp.mpf(2) ** r, -0.501, 0.501, range(9), one),
-        # (log(1 + t) - t) / t**2
-        "LOG1P": (lambda t: (mp.log1p(t) - t) / t**2 if t else -mp.mpf(1) / 2, -0.2501, 0.5001, range(16), lambda v: 1.0),
-        # (sin(r) - r) / r**3 and cos(r), in r**2
-        "SIN": (lambda s: (mp.sin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s, 1e-9, quarter_pi**2, range(4), lambda v: v),
-        "COS": (lambda s: (mp.cos(mp.sqrt(s)) - 1) / s, 1e-9, quarter_pi**2, range(5), lambda v: v),
-        # (atan(t) / t - 1) / t**2 and (asin(t) / t - 1) / t**2, in t**2
-        "ATAN": (lambda s: (mp.atan(mp.sqrt(s)) / mp.sqrt(s) - 1) / s, 1e-9, 1.0, range(13), lambda v: v),
-        "ASIN": (lambda s: (mp.asin(mp.sqrt(s)) / mp.sqrt(s) - 1) / s, 1e-9, 0.2501, range(8), lambda v: v),
-        # erfc(x) * exp(x**2) in t = (x - 2) / (x + 2)
-        "ERFC": (
-            lambda t: mp.erfc(2 * (1 + t) / (1 - t)) * mp.exp((2 * (1 + t) / (1 - t)) ** 2) * (1 + 2 * (2 * (1 + t) / (1 - t))),
-            -1.0,
-            (10.2 - 2) / (10.2 + 2),
-            range(16),
-            one,
-        ),
+        "EXPM1": (lambda r: (mp.expm1(r) - r) / r**2 if r else half, -ln2, ln2, 7, lambda v: v * v + 1e-9),
+        "EXP2": (lambda r: mp.mpf(2) ** r, -0.501, 0.501, 9, lambda v: 1.0),
+        "LOG1P": (lambda t: (mp.log1p(t) - t) / t**2 if t else -half, -0.2501, 0.5001, 16, lambda v: 1.0),
+        "SIN": (root_series(mp.sin), 1e-9, quarter_pi**2, 4, lambda v: v),
+        "COS": (lambda s: (mp.cos(mp.sqrt(s)) - 1) / s, 1e-9, quarter_pi**2, 5, lambda v: v),
+        "ATAN": (root_series(mp.atan), 1e-9, 1.0, 13, lambda v: v),
+        "ASIN": (root_series(mp.asin), 1e-9, 0.2501, 8, lambda v: v),
+        "ERFC": (scaled_erfc, -1.0, (10.2 - 2) / (10.2 + 2), 16, lambda v: 1.0),
     }
-    for name, (function, low, high, powers, weight) in wanted.items():
-        coefficients, error = fit(function, low, high, list(powers), weight, np.float64)
+    for name, (function, low, high, terms, weight) in wanted.items():
+        coefficients, error = fit(function, low, high, list(range(terms)), weight, np.float64)
         report(name, error)
         print(f"{name} = (")
         for c in coefficients:
@@ -128,36 +125,56 @@ def middle(function, low, high, search=2000):
     return best[1], best[2]
 
 
-def table(name, function, slope, degree, last_start, centres=2000):
+def first_segment(function, slope, degree, high):
+    """Around 0 the function is ``d + d * (slope - 1 + …)``: x0 and c0 are 0, c0 is replaced by d when it is used."""
+    found, error = fit(
+        lambda d: function(d) / d - 1,
+        1e-7,
+        high,
+        range(degree),
+        lambda d: d / ulp(function(mpmath.mpf(d))),
+        np.float32,
+        [slope - 1],
+    )
+    return np.float32(0), np.float32(0), found, error
+
+
+def segment_fit(function, degree, low, high):
+    x0, c0 = middle(function, low, high)
+    start, value = mpmath.mpf(float(x0)), mpmath.mpf(float(c0))
+    found, error = fit(
+        lambda d: function(start + d) - value,
+        low - float(x0),
+        high - float(x0),
+        range(1, degree + 1),
+        lambda d: 1 / ulp(function(start + d)),
+        np.float32,
+    )
+    return x0, c0, found, error
+
+
+def table(name, function, slope, degree, last_start):
     """32 segments, four an octave; the last begins at ``last_start`` and holds the constant 1."""
     base = (bits_of(last_start) >> 21) - 31
-    columns = [[] for _ in range(degree + 2)]  # x0, c0, c1 … c_degree
-    worst = 0.0
+    rows, worst = [], 0.0
     for segment in range(31):
-        low = float(as_float((base + segment) << 21)) if segment else 0.0
-        high = float(as_float((base + segment + 1) << 21))
-        if segment == 0:
-            x0, c0 = np.float32(0), np.float32(0)
-            rest = lambda d: function(d) / d - 1 if d else slope - 1
-            found, error = fit(rest, 1e-7, high, range(degree), lambda d: d / ulp(float(function(mpmath.mpf(d)))), np.float32, [slope - 1])
-        else:
-            x0, c0 = middle(function, low, high, centres)
-            start = mpmath.mpf(float(x0))
-            rest = lambda d: (function(start + d) - mpmath.mpf(float(c0)))
-            found, error = fit(
-                rest, low - float(x0), high - float(x0), range(1, degree + 1), lambda d: 1 / ulp(float(function(start + d))), np.float32
-            )
+        low, high = (float(as_float((base + segment + k) << 21)) for k in (0, 1))
+        x0, c0, found, error = (
+            segment_fit(function, degree, low, high) if segment else first_segment(function, slope, degree, high)
+        )
         worst = max(worst, error)
-        for column, value in zip(columns, [x0, c0, *found], strict=True):
-            column.append(value)
-    for column, value in zip(columns, [np.float32(last_start), np.float32(1)] + [np.float32(0)] * degree, strict=True):
-        column.append(value)
-    print(f"{name}: {worst:.3f} ULP before rounding, base {base:#x}", file=sys.stderr)
+        rows.append([x0, c0, *found])
+    rows.append([np.float32(last_start), np.float32(1)] + [np.float32(0)] * degree)
+    print(f"{name}: {worst:.3f} ULP before rounding", file=sys.stderr)
     print(f"{name}_BASE = {base:#x}")
-    print(f"{name} = (")
-    for column in columns:
+    print(f"{name} = (  # x0, c0, c1 …")
+    for column in zip(*rows, strict=True):
         numbers = [np.format_float_scientific(v, unique=True) if v else "0.0" for v in column]
-        print("    (\n" + "".join("        " + " ".join(f"{n}," for n in numbers[i : i + 8]) + "\n" for i in range(0, 32, 8)) + "    ),")
+        print(
+            "    (\n"
+            + "".join("        " + " ".join(f"{n}," for n in numbers[i : i + 8]) + "\n" for i in range(0, 32, 8))
+            + "    ),"
+        )
     print(")")
 
 
@@ -173,5 +190,4 @@ def main():
 
 
 if __name__ == "__main__":
-    assert struct.calcsize("f") == 4
     main()

@@ -83,7 +83,9 @@ SPECIAL = np.concatenate(
     [
         _LIMITS.view(np.float32),
         (_LIMITS | np.uint32(0x80000000)).view(np.float32),
-        np.array([0.5, -0.5, 1.5, -1.5, 2.5, 0.49999997, 8388607.5, 4194303.5, 65504, 65520, 65519.996, 448, 464, 57344], np.float32),
+        np.array(
+            [0.5, -0.5, 1.5, -1.5, 2.5, 0.49999997, 8388607.5, 4194303.5, 65504, 65520, 65519.996, 448, 464, 57344], np.float32
+        ),
     ]
 )
 __all__ = ["ALL", "RUNNABLE", "SPECIAL", "DataType", "call", "floats", "load", "module_of", "run"]

@@ -2,7 +2,7 @@
 
 Values are plain strings (``%t7``, ``@table``, ``42``); types are LLVM's own spelling (``i64``, ``<16 x float>``).
 Nothing is checked here: ``Target.compile(text, verify=True)`` does that in tests. Text is the cheapest form there is (half a
-microsecond a line). No optimisation passes follow, so what is written is what runs: SSA directly, no stack slots but ``scratch``::
+microsecond a line). No optimisation passes follow: what is written is what runs, SSA directly, no stack slots but ``scratch``::
 
     module = Module()
     f = module.function("void", "kernel", [("ptr", "block")])

@@ -1,8 +1,8 @@
 """Element types of ``Vectors``: stored form ↔ compute form, numeric conversion, cast modes.
 
 A *stored* vector is what lies in memory (bf16, fp16: ``<16 x i16>``; fp8, bool: ``<16 x i8>``; else the compute type). ``widen``
-and ``narrow`` go between; ``rounded`` is ``widen(narrow(v))`` without leaving fp32 where that is cheaper. Narrowing rounds to nearest
-even, keeps denormals and makes the NaN that ml_dtypes and numpy make, except that an fp16 NaN may lose payload bits.
+and ``narrow`` go between; ``rounded`` is ``widen(narrow(v))`` without leaving fp32 where that is cheaper. Narrowing rounds to
+nearest even, keeps denormals and makes the NaN that ml_dtypes and numpy make, except that an fp16 NaN may lose payload bits.
 """
 
 from __future__ import annotations

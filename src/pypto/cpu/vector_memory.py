@@ -1,8 +1,8 @@
 """Loads and stores of ``Vectors``: whole vectors, tails, strides, single elements spread out, gathers.
 
 ``tail(count)`` describes a last vector of which only the first ``count`` lanes exist (1 ≤ count ≤ 16); nothing outside them is
-read or written, dead lanes read as 0. Spelling: masked instructions where the machine has them for the element size, else a small loop
-through the stack in an ``internal`` function. User data is aligned to its element only.
+read or written, dead lanes read as 0. Spelling: masked instructions where the machine has them for the element size, else a small
+loop through the stack in an ``internal`` function. User data is aligned to its element only.
 """
 
 from __future__ import annotations

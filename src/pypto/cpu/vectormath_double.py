@@ -1,7 +1,7 @@
-"""Functions evaluated in fp64 halves (``<16 x double>``) and rounded once to fp32: at most about half a unit in the last place.
+"""Functions evaluated in fp64 halves (``<16 x double>``) and rounded once to fp32: about half a unit in the last place.
 
-The polynomials are good to 2**-37 relative or better, so the rounding is the error. Nothing needs 64-bit integer instructions that
-AVX2 lacks (arithmetic shift, conversion): exponents travel through a magic addition or through 32-bit lanes.
+The polynomials are good to 2**-37 relative or better, so the rounding is the error. Nothing needs 64-bit integer instructions
+that AVX2 lacks (arithmetic shift, conversion): exponents travel through a magic addition or through 32-bit lanes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from pypto.cpu import vectormath_tables as tables
-from pypto.cpu.text import Function, Module
+from pypto.cpu.text import Function, Module, double_bits
 from pypto.cpu.vector_base import LANES, Vector
 from pypto.cpu.vectormath_float import clamp, horner, log_specials, split
 from pypto.cpu.vectors import Vectors
@@ -288,7 +288,7 @@ def _make_reduce_huge(module: Module) -> None:
     quarter = f.op("lshr", "i128", f.op("add", "i128", product, 1 << 125), 126)
     rest = f.op("sub", "i128", product, f.op("shl", "i128", quarter, 126))
     fraction = f.cast("trunc", "i128", f.op("ashr", "i128", rest, 62), "i64")
-    scaled = f.op("fmul", "double", f.cast("sitofp", "i64", fraction, "double"), repr_double(math.pi / 2 * 2.0**-64))
+    scaled = f.op("fmul", "double", f.cast("sitofp", "i64", fraction, "double"), double_bits(math.pi / 2 * 2.0**-64))
     count = f.cast("sitofp", "i64", f.cast("trunc", "i128", quarter, "i64"), "double")
     negative = f.icmp("slt", "i32", bits, 0)
     for value, place in ((scaled, angle), (count, turns)):
@@ -311,12 +311,6 @@ def _window(f: Function, exponent: str) -> str:
     return f.cast(
         "trunc", "i192", f.op("lshr", "i192", joined, f.cast("zext", "i32", f.op("and", "i32", shift, 63), "i192")), "i128"
     )
-
-
-def repr_double(value: float) -> str:
-    from pypto.cpu.text import double_bits
-
-    return double_bits(value)
 
 
 def _sin_cos(b: Vectors, r: Vector) -> tuple[Vector, Vector]:
@@ -415,7 +409,7 @@ def fmod(b: Vectors, x: Vector, y: Vector) -> Vector:
     f = b.function
     rest, divisor = b.abs(_wide(b, x)), b.abs(_wide(b, y))
     regular = b.mask_and(b.compare("lt", rest, b.like(rest, float("inf"))), b.compare("gt", divisor, b.like(rest, 0.0)))
-    divisor = b.select(regular, divisor, b.like(rest, 1.0))
+    divisor = clamp(b, b.select(regular, divisor, b.like(rest, 1.0)), 0.0, 2.0**200)  # an infinite one leaves x as it is
     rest = b.select(regular, rest, b.like(rest, 0.0))
     head, done = f.new_label("fmod"), f.new_label("done")
     before = f.label
@@ -429,9 +423,7 @@ def fmod(b: Vectors, x: Vector, y: Vector) -> Vector:
     f.branch(again, head, done)
     f.block(done)
     result = b.copysign(_single(b, following), x)
-    # Infinite y leaves a finite x; x infinite or y zero is NaN.
-    nan = b.select(b.compare("uno", x, y), b.add(x, y), b.like(x, float("nan")))
-    return b.select(regular, result, nan)
+    return b.select(regular, result, b.like(x, float("nan")))
 
 
 def _fmod_step(b: Vectors, rest: Vector, divisor: Vector) -> Vector:

@@ -195,10 +195,19 @@ def _literal(numbers: Sequence[float]) -> str:
 
 
 def sigmoid(b: Vectors, x: Vector) -> Vector:
-    """1 / (1 + exp(-x)), as e / (1 + e) with e = exp(-|x|) for negative x: no overflow, small results keep their digits."""
-    e = exp(b, b.neg(b.abs(x)))
+    """1 / (1 + exp(-x)), as e / (1 + e) with e = exp(-|x|) for negative x: no overflow, small results keep their digits.
+
+    One correction step takes back what the sum and the division lost, so that the error of exp is most of what remains.
+    """
     one = b.like(x, 1.0)
-    return b.div(b.select(b.compare("lt", x, b.like(x, 0.0)), e, one), b.add(e, one))
+    e = exp(b, b.neg(b.abs(x)))
+    top = b.select(b.compare("lt", x, b.like(x, 0.0)), e, one)
+    sum_ = b.add(one, e)
+    lost = b.sub(e, b.sub(sum_, one))
+    inverse = b.div(one, sum_)
+    quotient = b.mul(top, inverse)
+    rest = b.fma(b.neg(quotient), lost, b.fma(b.neg(quotient), sum_, top))
+    return b.fma(rest, inverse, quotient)
 
 
 def sqrt(b: Vectors, x: Vector) -> Vector:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from pypto.cpu.vector_base import LANES, Vector, compute_type, element_text, vector_text
 from pypto.cpu.vector_memory import Memory, Tail, stored_element
+from pypto.dtypes import DataType
 
 __all__ = ["LANES", "Tail", "Vector", "Vectors", "compute_type", "element_text", "stored_element", "vector_text"]
 
@@ -40,6 +41,16 @@ class Vectors(Memory):
     >>> b.add(x, x)
     Vector(name='%t2', dtype=DataType.DT_FP32, lanes=16)
     """
+
+    def cast(self, vector: Vector, source: DataType, target: DataType, mode: str = "rint", saturate: bool = False) -> Vector:
+        """The ``cast`` op on a vector of ``source`` in compute form (``ops/lower_cast.py``), rounded to ``target``.
+
+        ``mode``: "rint round floor ceil trunc odd"; the default of float → integer is "trunc".
+        """
+        from pypto.ops.lower_cast import lower_cast
+
+        inner = Vectors(self.function, self.target, source)
+        return self.rounded(lower_cast(inner, vector, dtype=target, mode=mode, saturate=saturate), target)
 
     def call(self, name: str, *arguments: Vector) -> Vector:
         """A function of cpu/vectormath on fp32 (or fp64) vectors; its largest error is ``vectormath.ULP[name]``."""
