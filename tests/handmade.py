@@ -26,7 +26,7 @@ def zeros(b, *shape, hint=""):
 
 @contextmanager
 def carrying_loop(b, start, stop, *initials, step=1, name="i", **flags):
-    """``with carrying_loop(b, 0, n, acc) as (i, args, carry): ... carry(next)``; afterwards ``carry.results`` holds the results."""
+    """``with carrying_loop(b, 0, n, acc) as (i, args, carry): ... carry(next)``; then ``carry.results`` holds the results."""
     index = ir.Symbol(name)
 
     def like(x, suffix):

@@ -32,6 +32,7 @@ from typing import Any, Union
 
 from pypto.diagnostics import Span
 from pypto.dtypes import DataType
+from pypto.errors.base import UserError
 from pypto.ir.symbols import Expression, Scalar, Symbol, symbols_in
 
 
@@ -202,7 +203,7 @@ def results_of(statement: Statement) -> tuple[Result, ...]:
 
 
 def scalars_in(thing: Any) -> Iterator[Scalar]:
-    """Every Expression inside an operand, type or attribute value (nested tuples and mappings included)."""
+    """Every Expression inside an operand, type or attribute value (nested tuples, mappings and facts of errors included)."""
     if isinstance(thing, Expression):
         yield thing
     elif isinstance(thing, Literal):
@@ -212,6 +213,8 @@ def scalars_in(thing: Any) -> Iterator[Scalar]:
     elif isinstance(thing, TensorType):
         yield from scalars_in(thing.shape)
         yield from scalars_in(thing.valid)
+    elif isinstance(thing, UserError):
+        yield from scalars_in(thing.facts)
     elif isinstance(thing, Mapping):
         for item in thing.values():
             yield from scalars_in(item)
