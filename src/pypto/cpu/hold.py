@@ -1,0 +1,78 @@
+"""What the plan knows about a value: in memory, computed in a nest that is still open, or a formula that any nest can repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pypto.cpu.items import NestItem
+from pypto.cpu.nests import Term
+from pypto.cpu.views import View, same
+from pypto.ir.program import TensorType
+from pypto.ir.symbols import Expression, Scalar, bounds_of, mul
+
+if TYPE_CHECKING:
+    from pypto.cpu.fuse import BlockPlan
+
+# For each axis of a nest the axis of an operand that follows it, or None where the operand does not vary.
+Mapping = tuple["int | None", ...]
+Formula = Callable[[NestItem, Mapping], Term]
+
+
+@dataclass(eq=False)
+class Held:
+    """``home``/``ready``: the block whose item number ``ready`` makes the value (-1: there from the start).
+
+    ``view``: its place in memory, once it has one. ``term`` of nest ``item``: it can be used there without memory; ``axes`` are the
+    nest's axes that its kept axes follow. ``formula``: anyone can compute it on the spot (constants, positions).
+    """
+
+    type: TensorType
+    home: BlockPlan
+    ready: int = -1
+    view: View | None = None
+    item: NestItem | None = None
+    term: Term | None = None
+    axes: tuple[int, ...] = ()
+    formula: Formula | None = None
+    scalars: tuple[Scalar, ...] = ()
+    uniform: bool = False
+
+
+def kept_axes(type: TensorType) -> tuple[int, ...]:
+    """Axes that a nest iterates: all but those of size 1. A size-1 axis that may hold nothing is kept if no other axis is left."""
+    kept = tuple(a for a, size in enumerate(type.shape) if not same(size, 1))
+    if not kept:
+        guards = [a for a, valid in enumerate(type.valid) if not same(valid, 1)]
+        return tuple(guards[:1])
+    return kept
+
+
+def extents_of(type: TensorType) -> tuple[Scalar, ...]:
+    """Valid extents of the kept axes. Dropped axes that may hold nothing empty the first one."""
+    kept = kept_axes(type)
+    extents = [type.valid[a] for a in kept]
+    for axis, valid in enumerate(type.valid):
+        if axis not in kept and not same(valid, 1) and extents and may_be_empty(valid):
+            extents[0] = mul(extents[0], valid)
+    return tuple(extents)
+
+
+def may_be_empty(valid: Scalar) -> bool:
+    return not isinstance(valid, Expression) and valid != 1 or isinstance(valid, Expression) and bounds_of(valid)[0] < 1
+
+
+def sizes_of(type: TensorType) -> tuple[Scalar, ...]:
+    return tuple(type.shape[a] for a in kept_axes(type))
+
+
+def operand_axes(operand: TensorType, result: TensorType) -> Mapping:
+    """How a broadcast operand follows the kept axes of ``result`` (aligned from the right)."""
+    shift = result.rank - operand.rank
+    found: list[int | None] = []
+    for axis in kept_axes(result):
+        own = axis - shift
+        varies = own >= 0 and (not same(operand.shape[own], 1) or same(result.shape[axis], 1))
+        found.append(own if varies else None)
+    return tuple(found)

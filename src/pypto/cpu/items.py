@@ -1,0 +1,214 @@
+"""The schedule: what the control function does, in order. ``plan.py`` makes it, ``program.py`` writes it as LLVM text.
+
+    Item ::= AllocateItem | NestItem | MatmulItem | CallItem | ReadItem | WriteItem | CheckItem | LoopItem | IfItem
+
+``reads`` and ``writes`` name the buffers an item touches (inner items included); they steer lifetimes and order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pypto.cpu.nests import Nest, nest_text
+from pypto.cpu.views import Buffer, View
+from pypto.diagnostics import Span
+from pypto.errors.base import UserError
+from pypto.ir.program import If, Loop
+from pypto.ir.symbols import Expression, Scalar, Symbol, text
+
+
+@dataclass(eq=False)
+class Item:
+    @property
+    def reads(self) -> set[Buffer]:
+        return set()
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return set()
+
+    def lines(self) -> Iterator[str]:
+        yield type(self).__name__
+
+
+@dataclass(eq=False)
+class NestItem(Item):
+    nest: Nest
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {load.access.buffer for load in self.nest.loads()}
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {store.access.buffer for store in self.nest.stores}
+
+    def lines(self) -> Iterator[str]:
+        yield from nest_text(self.nest).split("\n")
+
+
+@dataclass(eq=False)
+class AllocateItem(Item):
+    """A local tensor begins to exist; no code, only a lifetime."""
+
+    buffer: Buffer
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {self.buffer}
+
+    def lines(self) -> Iterator[str]:
+        yield f"allocate {self.buffer} [{', '.join(text(s) for s in self.buffer.shape)}] {self.buffer.dtype.label}"
+
+
+@dataclass(eq=False)
+class MatmulItem(Item):
+    """``c[batch, m, n] = a[batch, m, k] @ b[batch, k, n]``, c in fp32 (int32 for i8). Views of equal rank, batch axes expanded."""
+
+    kind: str
+    a: View
+    b: View
+    c: View
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {self.a.buffer, self.b.buffer}
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {self.c.buffer}
+
+    def lines(self) -> Iterator[str]:
+        yield f"matmul {self.kind} {self.c.buffer} = {view_text(self.a)} @ {view_text(self.b)}"
+
+
+@dataclass(eq=False)
+class CallItem(Item):
+    """An operation the reference computes: the kernel calls back into Python with these views."""
+
+    number: int
+    name: str
+    operands: tuple[Any, ...]  # View, or None where the operand is a scalar
+    results: tuple[View, ...]
+    scalars: tuple[Expression, ...]  # run-time numbers that literals and attributes refer to
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {v.buffer for v in self.operands if isinstance(v, View)}
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {v.buffer for v in self.results}
+
+    def lines(self) -> Iterator[str]:
+        operands = ", ".join(view_text(v) if isinstance(v, View) else "scalar" for v in self.operands)
+        yield f"call {self.name}({operands}) -> {', '.join(str(v.buffer) for v in self.results)}"
+
+
+@dataclass(eq=False)
+class ReadItem(Item):
+    symbol: Symbol
+    view: View  # rank 0: one element
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {self.view.buffer}
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.symbol.name} = read {view_text(self.view)}"
+
+
+@dataclass(eq=False)
+class WriteItem(Item):
+    view: View
+    value: Scalar
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {self.view.buffer}
+
+    def lines(self) -> Iterator[str]:
+        yield f"write {view_text(self.view)} = {text(self.value)}"
+
+
+@dataclass(eq=False)
+class CheckItem(Item):
+    condition: Scalar
+    error: UserError
+    span: Span | None
+
+    def lines(self) -> Iterator[str]:
+        yield f"check {text(self.condition)} else {type(self.error).__name__}"
+
+
+@dataclass(eq=False)
+class LoopItem(Item):
+    loop: Loop
+    body: list[Item]
+    symbols: list[tuple[Symbol, Scalar, Scalar, Symbol]] = field(default_factory=list)  # argument, initial, next, result
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {b for item in self.body for b in item.reads}
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {b for item in self.body for b in item.writes}
+
+    def lines(self) -> Iterator[str]:
+        loop = self.loop
+        word = "parallel loop" if loop.independent else "loop"
+        yield f"{word} {loop.index.name} in ({text(loop.start)}, {text(loop.stop)}, {text(loop.step)})"
+        yield from (f"  {line}" for item in self.body for line in item.lines())
+
+
+@dataclass(eq=False)
+class IfItem(Item):
+    branch: If
+    then: list[Item]
+    orelse: list[Item]
+    symbols: list[tuple[Symbol, Scalar, Scalar]] = field(default_factory=list)
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {b for item in (*self.then, *self.orelse) for b in item.reads}
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {b for item in (*self.then, *self.orelse) for b in item.writes}
+
+    def lines(self) -> Iterator[str]:
+        yield f"if {text(self.branch.condition)}"
+        yield from (f"  {line}" for item in self.then for line in item.lines())
+        if self.orelse:
+            yield "else"
+            yield from (f"  {line}" for item in self.orelse for line in item.lines())
+
+
+def view_text(view: View) -> str:
+    strides = ", ".join(text(s) for s in view.strides)
+    extents = ", ".join(text(s) for s in view.valid)
+    return f"{view.buffer}[{text(view.offset)}; {strides}]({extents})"
+
+
+@dataclass(frozen=True)
+class ScalarSlot:
+    """Stands for the run-time number ``index`` of a call, inside literals and attributes that go to the reference."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """What Python needs to carry out one ``CallItem``; picklable, so that it can live in a cache beside the object.
+
+    ``operands``: ``("view", dtype)`` or ``("scalar", value, dtype)``; ``results``: element types.
+    """
+
+    name: str
+    operands: tuple[tuple[Any, ...], ...]
+    attributes: Mapping[str, Any]
+    results: tuple[Any, ...]
+    span: Span | None

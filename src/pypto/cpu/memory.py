@@ -1,0 +1,127 @@
+"""Where local buffers live: one arena per frame, offsets reused by buffers that are never alive together.
+
+A *frame* is the control function, or the body of a parallel loop (each task has an arena of its own). A buffer belongs to the
+innermost frame that contains all its uses. It is alive from its first to its last use; a use inside a loop that does not contain
+all uses counts as the whole loop. Buffers whose size is only known at run time are placed behind the others, without reuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pypto.cpu.items import IfItem, Item, LoopItem
+from pypto.cpu.views import Buffer
+from pypto.errors.base import InternalError
+from pypto.ir.symbols import Expression, Scalar, Symbol, bounds_of, mul, symbols_in
+
+ALIGNMENT = 64
+Path = tuple[tuple[Item, int], ...]  # enclosing items, outermost first, each with the number of its inner block
+
+
+@dataclass(eq=False)
+class Frame:
+    """``size``: bytes of the static part; ``offsets``: by buffer; ``dynamic``: buffers sized at run time, with their bytes."""
+
+    owner: LoopItem | None
+    size: int = 0
+    offsets: dict[Buffer, int] = field(default_factory=dict)
+    dynamic: list[tuple[Buffer, Scalar]] = field(default_factory=list)
+
+
+@dataclass
+class _Use:
+    path: Path
+    position: int
+
+
+class Memory:
+    """Places every local buffer of a schedule. ``parallel``: the loops whose bodies are frames."""
+
+    def __init__(self, items: list[Item], parallel: set[LoopItem], known: set[Symbol]) -> None:
+        self.parallel = parallel
+        self.known = known
+        self.ranges: dict[Item, tuple[int, int]] = {}
+        self.uses: dict[Buffer, list[_Use]] = {}
+        self.clock = 0
+        self._walk(items, ())
+        self.frames: dict[LoopItem | None, Frame] = {None: Frame(None), **{loop: Frame(loop) for loop in parallel}}
+        self.owner: dict[Buffer, Frame] = {}
+        self._place()
+
+    def _walk(self, items: Iterable[Item], path: Path) -> None:
+        for item in items:
+            start = self.clock
+            self.clock += 1
+            if isinstance(item, LoopItem):
+                self._walk(item.body, (*path, (item, 0)))
+            elif isinstance(item, IfItem):
+                self._walk(item.then, (*path, (item, 0)))
+                self._walk(item.orelse, (*path, (item, 1)))
+            else:
+                for buffer in item.reads | item.writes:
+                    if buffer.role == "local":
+                        self.uses.setdefault(buffer, []).append(_Use(path, start))
+            self.ranges[item] = (start, self.clock)
+
+    def _place(self) -> None:
+        intervals: dict[Frame, list[tuple[int, int, Buffer, int]]] = {}
+        for buffer, uses in self.uses.items():
+            depth = _common(uses)
+            frame = self._frame(uses[0].path[:depth])
+            self.owner[buffer] = frame
+            size = mul(buffer.elements, buffer.dtype.size)
+            fixed = self._fixed(size)
+            if fixed is None:
+                frame.dynamic.append((buffer, size))
+                continue
+            spans = [self.ranges[u.path[depth][0]] if len(u.path) > depth else (u.position, u.position + 1) for u in uses]
+            spans_start, spans_end = min(s for s, _ in spans), max(e for _, e in spans)
+            intervals.setdefault(frame, []).append((spans_start, spans_end, buffer, -(-fixed // ALIGNMENT) * ALIGNMENT))
+        for frame, found in intervals.items():
+            frame.size, frame.offsets = _packed(found)
+
+    def _frame(self, path: Path) -> Frame:
+        owner = next((item for item, _ in reversed(path) if item in self.parallel), None)
+        return self.frames[owner]  # type: ignore[index]
+
+    def _fixed(self, size: Scalar) -> int | None:
+        """Bytes when known now, or an upper bound when the size depends on numbers found during the run; None: known at entry."""
+        if not isinstance(size, Expression):
+            return int(size)
+        if all(s in self.known for s in symbols_in(size)):
+            return None
+        high = bounds_of(size)[1]
+        if high == float("inf"):
+            raise InternalError(f"a buffer's size {size} has no bound", step="memory")
+        return int(high)
+
+
+def _common(uses: list[_Use]) -> int:
+    """Length of the longest path that all uses share."""
+    first = uses[0].path
+    depth = len(first)
+    for use in uses[1:]:
+        depth = min(depth, len(use.path))
+        while first[:depth] != use.path[:depth]:
+            depth -= 1
+    return depth
+
+
+def _packed(found: list[tuple[int, int, Buffer, int]]) -> tuple[int, dict[Buffer, int]]:
+    """First-fit offsets for (start, end, buffer, bytes) intervals."""
+    offsets: dict[Buffer, int] = {}
+    active: list[tuple[int, int, int]] = []  # offset, end of bytes, end of life
+    total = 0
+    for start, end, buffer, size in sorted(found, key=lambda f: (f[0], -f[3])):
+        active = [a for a in active if a[2] > start]
+        offset = 0
+        for low, high, _ in active:
+            if offset + size <= low:
+                break
+            offset = max(offset, high)
+        offsets[buffer] = offset
+        active.append((offset, offset + size, end))
+        active.sort()
+        total = max(total, offset + size)
+    return total, offsets

@@ -1,0 +1,375 @@
+"""Schedule → LLVM text: the control function with its loops, branches, checks and calls, and the tasks of parallel work.
+
+Program order is the order of the text. Work that is large enough leaves as tasks (``split.py``); inside a task everything is
+serial. A failing check writes the error record and leaves the function; arenas are given back on the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pypto.cpu.callback import SYMBOL as CALLBACK
+from pypto.cpu.context import Context
+from pypto.cpu.emit_nest import NestCode, NestEmitter
+from pypto.cpu.items import (
+    AllocateItem,
+    Call,
+    CallItem,
+    CheckItem,
+    IfItem,
+    Item,
+    LoopItem,
+    MatmulItem,
+    NestItem,
+    ReadItem,
+    WriteItem,
+)
+from pypto.cpu.matmul import emit_matmul
+from pypto.cpu.memory import Frame, Memory
+from pypto.cpu.nests import collapsed
+from pypto.cpu.plan import Planner
+from pypto.cpu.scalars import TYPES
+from pypto.cpu.sites import Site, Sites
+from pypto.cpu.split import RangedCall, choose_parallel, emit_ranged, loops_of, trips_of
+from pypto.cpu.target import Target
+from pypto.cpu.text import Function, Module
+from pypto.cpu.vectors import Vectors, compute_type, element_text, stored_element
+from pypto.cpu.views import Buffer, View, product, same
+from pypto.dtypes import DataType
+from pypto.errors.runtime import LoopStepZeroInRun
+from pypto.ir.program import Program, Storage
+from pypto.ir.symbols import Expression, Symbol, add, kind_of, mul
+
+FIRST_SLOT = 2  # of the argument block, see ARCHITECTURE.md
+
+
+@dataclass
+class Generated:
+    """Everything about one kernel; picklable. ``externals`` are the symbols it imports."""
+
+    text: str
+    name: str
+    sites: list[Site]
+    calls: list[Call]
+    kinds: list[tuple[str, ...]]
+    ranks: list[tuple[int, ...]]
+    nests: str
+    externals: list[str] = field(default_factory=list)
+
+
+class ProgramEmitter:
+    def __init__(self, program: Program, target: Target) -> None:
+        self.program = program
+        self.target = target
+        self.planner = Planner(program)
+        self.items = self.planner.top.items
+        self.parallel = choose_parallel(self.items)
+        known = {p for p in program.parameters if isinstance(p, Symbol)} | set(program.dimensions)
+        self.memory = Memory(self.items, self.parallel, known)
+        self.module = Module()
+        self.sites = Sites()
+        self.codes: dict[str, str] = {}
+        self.kinds: list[tuple[str, ...]] = []
+        self.ranks: list[tuple[int, ...]] = []
+
+    def generate(self) -> Generated:
+        f = self.module.function("void", "kernel", [("ptr", "block")])
+        context = Context(self.module, f, self.sites, self.memory.frames[None], None)
+        self._arguments(context)
+        self._body(context, self.items, lambda: None)
+        f.ret()
+        nests = "\n".join(line for item in self.items for line in item.lines())
+        sites, calls = self.sites.known, self.planner.calls
+        text = self.module.text()
+        return Generated(text, self.program.name, sites, calls, self.kinds, self.ranks, nests, list(self.module.externals))
+
+    # -- frames ----------------------------------------------------------------------------------------------------------------
+
+    def _arguments(self, context: Context) -> None:
+        f, (block,) = context.f, context.f.arguments
+        context.define("record", "ptr", f.load("ptr", block))
+        slot = FIRST_SLOT
+        for buffer in self.planner.parameters:
+            context.define(buffer, "ptr", f.load("ptr", f.gep("i64", block, slot)))
+            slot += 1
+        for parameter in self.program.parameters:
+            if not isinstance(parameter, Storage):
+                self._symbol(context, parameter, slot)
+                slot += 1
+        for symbol in self.program.dimensions:
+            self._symbol(context, symbol, slot)
+            slot += 1
+
+    def _symbol(self, context: Context, symbol: Symbol, slot: int) -> None:
+        f = context.f
+        place = f.gep("i64", f.arguments[0], slot)
+        if symbol.kind == "float":
+            value = f.load("double", place, 8)
+        else:
+            value = f.load("i64", place, 8)
+            value = f.icmp("ne", "i64", value, 0) if symbol.kind == "bool" else value
+        context.define(symbol, TYPES[symbol.kind], value)
+
+    def _body(self, context: Context, items: list[Item], before: Callable[[], None]) -> None:
+        """The items of a frame between acquiring and releasing its arena. Leaves the function in its last block, unreturned."""
+        f, frame = context.f, context.frame
+        size = self._arena(context, frame)
+        before()
+        self.emit_items(context, items)
+        self._close(context, size)
+
+    def _arena(self, context: Context, frame: Frame) -> str | int:
+        f = context.f
+        size: str | int = frame.size
+        places: list[tuple[Buffer, str | int]] = []
+        for buffer, amount in frame.dynamic:
+            places.append((buffer, size))
+            rounded = f.op("and", "i64", f.op("add", "i64", context.value(amount, "int"), 63), -64)
+            size = f.op("add", "i64", size, rounded)
+        if size == 0:
+            return 0
+        self.module.declare("ptr", "pypto_acquire", "i64")
+        self.module.declare("void", "pypto_release", "ptr, i64")
+        arena = f.call("ptr", "@pypto_acquire", ("i64", size))
+        context.define(("arena", id(frame)), "ptr", arena)
+        for buffer, place in places:
+            context.define(buffer, "ptr", f.gep("i8", arena, place))
+        return size
+
+    def _close(self, context: Context, size: str | int) -> None:
+        f = context.f
+        if context.may_stop:
+            f.jump(context.stop)
+            f.block(context.stop)
+        if size != 0:
+            arena = context.scopes[0]["arena", id(context.frame)][1]
+            f.call("void", "@pypto_release", ("ptr", arena), ("i64", size))
+
+    # -- addresses -------------------------------------------------------------------------------------------------------------
+
+    def base(self, context: Context, buffer: Buffer) -> str:
+        found = context.lookup(buffer)
+        if found is not None:
+            return found
+        frame = self.memory.owner[buffer]
+        arena = context.lookup(("arena", id(frame)))
+        assert arena is not None, buffer
+        made = context.f.gep("i8", arena, frame.offsets[buffer])
+        context.define(buffer, "ptr", made)
+        return made
+
+    def address(self, context: Context, buffer: Buffer, dtype: DataType, offset: Expression | int) -> str:
+        base = self.base(context, buffer)
+        return context.f.gep(stored_element(dtype), base, context.integer(offset))
+
+    # -- items -----------------------------------------------------------------------------------------------------------------
+
+    def emit_items(self, context: Context, items: list[Item]) -> None:
+        for item in items:
+            _EMIT[type(item)](self, context, item)
+
+    def _nest(self, context: Context, item: NestItem) -> None:
+        code = self.nest_code(item)
+        f = context.f
+        arguments = [("ptr", self.address(context, p.buffer, p.dtype, p.offset)) for p in code.pointers]  # type: ignore[arg-type]
+        arguments += [(TYPES[kind_of(s)], context.value(s)) for s in code.scalars]
+        nest = code.nest
+        if code.split == "lanes":
+            total = nest.extents[-1] if nest.reduced is None or nest.reduced != nest.rank - 1 else 1
+            unit = 64
+        elif code.split == "rows":
+            outer = [a for a in range(nest.rank) if a not in (nest.rank - 1, nest.rank - 1 if nest.reduced is None else nest.reduced)]
+            total, unit = product([nest.extents[a] for a in outer]), 1
+        else:
+            total, unit = 1, 1
+        sizes = product(nest.sizes)
+        rows = product([nest.sizes[a] for a in outer]) if code.split == "rows" else sizes if code.split == "lanes" else 1
+        each = 1.0 if isinstance(sizes, Expression) else (int(sizes) / max(1, int(rows))) * code.cost / 16 * _INSTRUCTION  # type: ignore[arg-type]
+        call = RangedCall(code.function, arguments, context.integer(total), unit, each, code.row_bytes)
+        if not code.split:
+            call.splits = False
+        emit_ranged(self, context, call, None if isinstance(rows, Expression) else int(rows))
+        del f
+
+    def nest_code(self, item: NestItem) -> NestCode:
+        """The function of a nest; equal functions are written once."""
+        emitter = NestEmitter(self.module, self.target, collapsed(item.nest), "NEST")
+        code = emitter.emit()
+        text = emitter.f.text()
+        known = self.codes.get(text)
+        if known is None:
+            known = f"nest_{len(self.codes)}"
+            self.codes[text] = known
+            emitter.f.header = emitter.f.header.replace("@NEST(", f"@{known}(")
+            emitter.f.name = known
+            self.module.functions[known] = emitter.f
+        code.function = known
+        return code
+
+    def _matmul(self, context: Context, item: MatmulItem) -> None:
+        emit_matmul(self, context, item)
+
+    def _allocate(self, context: Context, item: AllocateItem) -> None:
+        pass
+
+    def _check(self, context: Context, item: CheckItem) -> None:
+        context.span = item.span
+        error = item.error
+        if error.span is None:
+            error.span = item.span
+        context.require(context.value(item.condition, "bool"), error)
+
+    def _read(self, context: Context, item: ReadItem) -> None:
+        f, dtype = context.f, item.view.dtype
+        pointer = self.address(context, item.view.buffer, dtype, item.view.offset)  # type: ignore[arg-type]
+        b = Vectors(f, self.target, compute_type(dtype))
+        stored = f.load(stored_element(dtype), pointer, dtype.size)
+        element = stored_element(dtype)
+        vector = b.widen(f.define(f"insertelement <16 x {element}> zeroinitializer, {element} {stored}, i64 0"), dtype)
+        kind = item.symbol.kind
+        wide = {"int": DataType.DT_INT64, "float": DataType.DT_DOUBLE, "bool": DataType.DT_BOOL}[kind]
+        context.define(item.symbol, TYPES[kind], b.extract(b.convert(vector, wide)))
+
+    def _write(self, context: Context, item: WriteItem) -> None:
+        f, dtype = context.f, item.view.dtype
+        pointer = self.address(context, item.view.buffer, dtype, item.view.offset)  # type: ignore[arg-type]
+        kind = kind_of(item.value)
+        given = {"int": DataType.DT_INT64, "float": DataType.DT_DOUBLE, "bool": DataType.DT_BOOL}[kind]
+        b = Vectors(f, self.target, given)
+        vector = b.convert(b.splat(context.value(item.value), given), dtype)
+        element = stored_element(dtype)
+        f.store(element, f.define(f"extractelement <16 x {element}> {b.narrow(vector, dtype)}, i64 0"), pointer, dtype.size)
+
+    def _call(self, context: Context, item: CallItem) -> None:
+        f = context.f
+        views = [v for v in (*item.operands, *item.results) if isinstance(v, View)]
+        self.note_call(item, views)
+        count = len(item.scalars) + sum(1 + 3 * v.rank for v in views)
+        block = f.scratch("i64", max(1, count), 8)
+        words = [(TYPES[kind_of(s)], context.value(s)) for s in item.scalars]
+        for view in views:
+            words.append(("ptr", self.address(context, view.buffer, view.dtype, view.offset)))  # type: ignore[arg-type]
+            for size, valid, stride in zip(view.shape, view.valid, view.strides, strict=True):
+                words += [("i64", str(context.integer(x))) for x in (size, valid, mul(stride, view.dtype.size))]
+        for number, (type, word) in enumerate(words):
+            if type == "i1":
+                type, word = "i64", f.cast("zext", "i1", word, "i64")
+            f.store(type, word, f.gep("i64", block, number), 8)
+        self.module.declare("i64", CALLBACK, "i64, ptr")
+        failed = f.call("i64", f"@{CALLBACK}", ("i64", item.number), ("ptr", block))
+        record = context.lookup("record")
+        assert record is not None
+        wrong = f.icmp("ne", "i64", failed, 0)
+        with f.when(wrong):
+            f.store("i64", -1, record)
+        context.leave_if(wrong)
+
+    def note_call(self, item: CallItem, views: list[View]) -> None:
+        while len(self.kinds) <= item.number:
+            self.kinds.append(())
+            self.ranks.append(())
+        self.kinds[item.number] = tuple(kind_of(s) for s in item.scalars)
+        self.ranks[item.number] = tuple(v.rank for v in views)
+
+    # -- control ---------------------------------------------------------------------------------------------------------------
+
+    def _if(self, context: Context, item: IfItem) -> None:
+        f = context.f
+        condition = context.value(item.branch.condition, "bool")
+        types = [TYPES[symbol.kind] for symbol, _, _ in item.symbols]
+
+        def arm(items: list[Item], which: int) -> Callable[[], list[str]]:
+            def write() -> list[str]:
+                with context.scope():
+                    self.emit_items(context, items)
+                    return [context.value(entry[which], entry[0].kind) for entry in item.symbols]
+
+            return write
+
+        values = f.either(condition, arm(item.then, 1), arm(item.orelse, 2), types)
+        for (symbol, _, _), type, value in zip(item.symbols, types, values, strict=True):
+            context.define(symbol, type, value)
+
+    def _loop(self, context: Context, item: LoopItem) -> None:
+        context.span = item.loop.span
+        for loop in loops_of(item) if item in self.parallel else [item]:
+            if isinstance(loop.loop.step, Expression):
+                context.require(f_nonzero(context, loop.loop.step), LoopStepZeroInRun(span=loop.loop.span))
+        if item in self.parallel:
+            self._parallel_loop(context, item)
+        else:
+            self._serial_loop(context, item)
+
+    def _serial_loop(self, context: Context, item: LoopItem) -> None:
+        f, loop = context.f, item.loop
+        trips = context.integer(trips_of(loop))
+        start, step = context.integer(loop.start), context.integer(loop.step)
+        carried = [(TYPES[a.kind], context.value(initial, a.kind)) for a, initial, _, _ in item.symbols]
+        with f.loop(0, trips, 1, carried, hint="serial") as control, context.scope():
+            index = f.op("add", "i64", start, f.op("mul", "i64", control.index, step)) if (start, step) != (0, 1) else control.index
+            context.define(loop.index, "i64", index)
+            for (argument, _, _, _), value in zip(item.symbols, control.carried, strict=True):
+                context.define(argument, TYPES[argument.kind], value)
+            self.emit_items(context, item.body)
+            control.next = [context.value(following, a.kind) for a, _, following, _ in item.symbols]
+        for (_, _, _, result), value in zip(item.symbols, control.results, strict=True):
+            context.define(result, TYPES[result.kind], value)
+
+    def _parallel_loop(self, context: Context, item: LoopItem) -> None:
+        """The body as a function of a range of (flattened) iterations, with an arena of its own per call."""
+        loops = loops_of(item)
+        name = f"loop_{len(self.module.functions)}"
+        f = Function(self.module, "", name, [])
+        inner = Context(self.module, f, self.sites, self.memory.frames[item], context)
+        inner.span = item.loop.span
+
+        def run() -> None:
+            with f.loop("%first", "%last", 1, hint="iteration") as control, inner.scope():
+                inner.sequence = control.index
+                rest: str | int = control.index
+                for number, loop in reversed(list(enumerate(loops))):
+                    position: str | int = rest
+                    if number:
+                        trips = inner.integer(trips_of(loop.loop))
+                        position = f.op("urem", "i64", rest, trips)
+                        rest = f.op("udiv", "i64", rest, trips)
+                    scaled = f.op("mul", "i64", position, inner.integer(loop.loop.step))
+                    inner.define(loop.loop.index, "i64", f.op("add", "i64", inner.integer(loop.loop.start), scaled))
+                self.emit_items(inner, loops[-1].body)
+
+        self.module.functions[name] = f  # reserves the name
+        size = self._arena(inner, inner.frame)
+        run()
+        self._close(inner, size)
+        f.ret()
+        parameters = [f"{type} %c{i}" for i, (type, _) in enumerate(inner.captures)]
+        f.header = f"define internal void @{name}({', '.join([*parameters, 'i64 %first', 'i64 %last'])}) noinline #0"
+        total = product([trips_of(loop.loop) for loop in loops])
+        call = RangedCall(name, list(inner.captures), context.integer(total), 1, None, 0)
+        emit_ranged(self, context, call, None if isinstance(total, Expression) else int(total))
+        if inner.may_stop:
+            record = context.lookup("record")
+            assert record is not None
+            context.leave_if(context.f.icmp("ne", "i64", context.f.load("i64", record), 0))
+
+
+_INSTRUCTION = 0.25  # nanoseconds per vector instruction: 16 fp32 lanes at about 3 GHz with memory traffic
+
+
+def f_nonzero(context: Context, scalar: Expression) -> str:
+    return context.f.icmp("ne", "i64", context.value(scalar, "int"), 0)
+
+
+_EMIT: dict[type, Callable[..., None]] = {
+    AllocateItem: ProgramEmitter._allocate,
+    NestItem: ProgramEmitter._nest,
+    MatmulItem: ProgramEmitter._matmul,
+    CallItem: ProgramEmitter._call,
+    ReadItem: ProgramEmitter._read,
+    WriteItem: ProgramEmitter._write,
+    CheckItem: ProgramEmitter._check,
+    LoopItem: ProgramEmitter._loop,
+    IfItem: ProgramEmitter._if,
+}
+__all__ = ["Generated", "ProgramEmitter", "add", "element_text", "same"]
