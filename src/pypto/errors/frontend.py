@@ -271,7 +271,7 @@ class SliceExtent(UserError, ValueError):
 
 class SliceEmpty(UserError, ValueError):
     code = 0xF00002
-    message = "the slice {start}:{stop} of axis {axis} is empty or backwards"
+    message = "the slice {start}:{stop} of axis {axis} has no extent"
 
 
 class IndexOutOfRange(UserError, IndexError):
@@ -396,3 +396,18 @@ class NoFunctionRecorded(UserError, RuntimeError):
 class NestedFunctionArguments(UserError, ValueError):
     code = 0xF00002
     message = "In nested function '{function}': {problem}"
+
+
+class TileRankTooSmall(UserError, RuntimeError):
+    code = 0xFC1000
+    message = (
+        "{operation}(): Tile shape size {got} is not matched the output shape size {expected}: "
+        "set_vec_tile_shapes gave {tile}, the result has rank {expected}"
+    )
+    help = "call pypto.set_vec_tile_shapes with {expected} numbers before {operation}"
+
+
+class EscapedScalar(UserError, RuntimeError):
+    code = 0xF00003
+    message = "the symbolic scalar '{name}', used by {what}, was made inside a loop or branch that has ended"
+    help = "bind it to a plain name: names that are bound before the loop are carried"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from pypto.diagnostics import Span
@@ -23,27 +24,77 @@ class Poison:
         self.error = error
         self.facts = facts
 
-    def raise_(self) -> None:
+    def resolve(self, tracer: Any) -> Any:
+        """The value to use; here there is none."""
         raise self.error(**self.facts)
 
 
+class Deferred(Poison):
+    """A name bound by a loop that may run zero times: using it records a check that it ran."""
+
+    __slots__ = ("condition", "value")
+
+    def __init__(self, value: Any, condition: Any, error: type[UserError], **facts: Any) -> None:
+        super().__init__(error, **facts)
+        self.value = value
+        self.condition = condition
+
+    def resolve(self, tracer: Any) -> Any:
+        tracer.check(self.condition, self.error(**self.facts))
+        return self.value
+
+
+def is_poison(value: Any) -> bool:
+    return value.__class__ is Poison or value.__class__ is Deferred
+
+
 class Watch:
-    """Globals and closure cells that tracing has read, with what they held: when one changes, the kernel is traced again."""
+    """Globals, closure cells and attributes that tracing has read: when one holds something else, the kernel is traced again."""
 
     def __init__(self) -> None:
-        self.globals: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
+        self.names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
         self.cells: dict[int, tuple[Any, Any]] = {}
+        self.classes: dict[tuple[int, str], tuple[type, str, Any]] = {}
+        self.functions: dict[int, tuple[Any, Any, Any, Any]] = {}
 
-    def saw_global(self, namespace: Mapping[str, Any], name: str, value: Any) -> None:
-        self.globals[id(namespace), name] = (namespace, name, value)
+    def saw_name(self, namespace: Mapping[str, Any], name: str, value: Any) -> None:
+        self.names.setdefault((id(namespace), name), (namespace, name, value))
 
     def saw_cell(self, cell: Any, value: Any) -> None:
-        self.cells[id(cell)] = (cell, value)
+        self.cells.setdefault(id(cell), (cell, value))
+
+    def saw_function(self, function: Any) -> None:
+        """A followed function may be patched in place: its code object is watched."""
+        self.functions.setdefault(id(function), (function, function.__code__, function.__defaults__, function.__kwdefaults__))
+
+    def saw_attribute(self, owner: Any, name: str, value: Any) -> None:
+        """Attributes kept in the ``__dict__`` of modules, objects and classes; those of this package cannot change."""
+        space = getattr(owner, "__dict__", None)
+        if space is None or type(owner).__module__.startswith("pypto."):
+            return
+        if isinstance(owner, type):
+            self.classes.setdefault((id(owner), name), (owner, name, value))
+        elif name in space:
+            if not (isinstance(owner, ModuleType) and owner.__name__.partition(".")[0] == "pypto"):
+                self.saw_name(space, name, value)
+        elif name in vars(type(owner)):
+            kind = type(owner)
+            self.classes.setdefault((id(kind), name), (kind, name, getattr(kind, name)))
+
+    def settle(self) -> Watch:
+        """Forget what the trace itself has changed: that will never hold again."""
+        self.names = {k: v for k, v in self.names.items() if _same(v[0].get(v[1], MISSING), v[2])}
+        self.cells = {k: v for k, v in self.cells.items() if _same(_content(v[0]), v[1])}
+        self.classes = {k: v for k, v in self.classes.items() if _same(getattr(v[0], v[1], MISSING), v[2])}
+        return self
 
     def holds(self) -> bool:
         """Whether everything seen is still there."""
-        return all(_same(space.get(name, MISSING), value) for space, name, value in self.globals.values()) and all(
-            _same(_content(cell), value) for cell, value in self.cells.values()
+        return (
+            all(_same(space.get(name, MISSING), value) for space, name, value in self.names.values())
+            and all(_same(_content(cell), value) for cell, value in self.cells.values())
+            and all(_same(getattr(kind, name, MISSING), value) for kind, name, value in self.classes.values())
+            and all(f.__code__ is c and f.__defaults__ is d and f.__kwdefaults__ is k for f, c, d, k in self.functions.values())
         )
 
 
@@ -116,7 +167,7 @@ class Frame:
             self.watch.saw_cell(cell, value)
             return value
         value = self.globals.get(name, MISSING)
-        self.watch.saw_global(self.globals, name, value)
+        self.watch.saw_name(self.globals, name, value)
         if value is not MISSING:
             return value
         try:

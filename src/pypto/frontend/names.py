@@ -43,6 +43,21 @@ def _bound(node: ast.AST) -> Iterator[str]:
             yield from _bound(child)
 
 
+def stored_names(statements: Sequence[ast.AST]) -> tuple[str, ...]:
+    """Names of which an element is assigned (``name[k] = …``), those bound as well left out."""
+    found: dict[str, None] = {}
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                base = node.value
+                while isinstance(base, ast.Subscript):
+                    base = base.value
+                if isinstance(base, ast.Name):
+                    found.setdefault(base.id)
+    bound = bound_names(statements)
+    return tuple(name for name in found if name not in bound)
+
+
 def binding_line(statements: Iterable[ast.AST], name: str) -> int:
     """The first line that binds ``name`` in ``statements``; 0 when none does."""
     for statement in statements:

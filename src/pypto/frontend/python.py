@@ -31,16 +31,18 @@ class Code:
     node: Definition
     qualified: str = ""
     bound: frozenset[str] = field(default_factory=frozenset)
+    _body: list[ast.stmt] | None = None
     _flow: Flow | None = None
     _problem: UnsupportedStatement | None = None
     _checked: bool = False
 
     @property
     def body(self) -> list[ast.stmt]:
-        if isinstance(self.node, ast.Lambda):
-            statement = ast.Return(self.node.body)
-            return [ast.copy_location(statement, self.node.body)]
-        return self.node.body
+        """Its statements; a lambda's expression as a return."""
+        if self._body is None:
+            node = self.node
+            self._body = [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body
+        return self._body
 
     @property
     def flow(self) -> Flow:

@@ -16,11 +16,13 @@ from typing import Any
 
 from pypto.diagnostics import Span, warn
 from pypto.dtypes import DataType
+from pypto.errors.arguments import TensorShape
+from pypto.errors.base import UserError
 from pypto.errors.frontend import EmptyTensor, EscapedTensor, ForeignTensor, HostTensorInside
 from pypto.frontend.frames import Frame, Watch
 from pypto.frontend.symbolic import SymbolicScalar, scalar_of, set_display_text
 from pypto.frontend.tensor import Tensor
-from pypto.ir.program import Op, Operand, Statement, Storage, TensorType, Value
+from pypto.ir.program import Operand, Statement, Storage, TensorType, Value
 from pypto.ir.symbols import Expression, Scalar, Symbol
 from pypto.ops.build import Builder
 from pypto.ops.table import OPERATIONS
@@ -91,6 +93,18 @@ class Tracer:
             self.open_blocks.discard(serial)
 
     @contextmanager
+    def reopen(self, statements: list[Statement], serial: int) -> Iterator[None]:
+        """Append to a block that was closed."""
+        self.blocks.append(serial)
+        self.open_blocks.add(serial)
+        try:
+            with self.builder.block(statements):
+                yield
+        finally:
+            self.blocks.pop()
+            self.open_blocks.discard(serial)
+
+    @contextmanager
     def at_block(self, serial: int) -> Iterator[None]:
         """Append to an outer open block: what is appended precedes the statement that is open in it."""
         stack, depth = self.builder.open, self.blocks.index(serial) + 1
@@ -149,6 +163,13 @@ class Tracer:
         self.checked(handle)
         return handle._storage.type if handle._storage is not None else handle._value.type  # type: ignore[union-attr]
 
+    def merged_type(self, tensor: Tensor) -> TensorType:
+        """Type of a handle whose block may be closed already, when values are merged."""
+        found = tensor._type()
+        if found is None:
+            raise EmptyTensor(what=tensor.described())
+        return found
+
     def value_of(self, tensor: Tensor) -> Value:
         """What the tensor holds now; a storage is loaded as a whole."""
         self.checked(tensor)
@@ -176,6 +197,36 @@ class Tracer:
         self.written.add(storage.root)
         self.builder.span = self.span
         return storage
+
+    def new_local(self, tensor: Tensor) -> None:
+        """Make a tensor constructed in the kernel a local storage (or leave it empty until something is moved into it)."""
+        tensor._tracer, tensor._serial, tensor._home = self, self.new_serial(), self.blocks[-1]
+        sizes = [scalar_of(mark) for mark in tensor.marks or ()]
+        if not sizes:
+            return
+        for axis, size in enumerate(sizes):
+            if size is None or (isinstance(size, int) and size < 0) or tensor.marks[axis] is ...:  # type: ignore[index]
+                raise TensorShape(problem=f"a local tensor needs sizes, got {tensor.marks!r}", span=self.span)
+        type = TensorType(tensor.wanted_dtype, tuple(sizes))  # type: ignore[arg-type]
+        tensor._storage = self.local(tensor._name, type)
+        tensor._name = tensor._storage.name
+
+    def adopt(self, target: Tensor, source: Tensor) -> None:
+        """An empty local takes the shape and the contents of a value."""
+        type = self.type_of(source)
+        value = self.value_of(source)
+        target._tracer, target._home = self, target._home if target._tracer is self else self.blocks[-1]
+        with self.at_block(target._home):
+            target._storage = self.local(target._name, type)
+        self.store_whole(target, value)
+
+    def alias_of_value(self, tensor: Tensor, sizes: tuple[Scalar, ...]) -> Tensor:
+        """``reshape(inplace=True)`` of a value: it becomes memory, of which the result is another view."""
+        key = ("promote", tensor._serial)
+        if key not in self.hints:
+            self.want(key)
+        self.storage_of(tensor)
+        return self.storage_handle(self.builder.alias(tensor._storage, sizes))  # type: ignore[arg-type]
 
     def promote(self, tensor: Tensor) -> None:
         """Make the handle denote a local storage that starts with the handle's value."""
@@ -247,8 +298,18 @@ class Tracer:
         storage = self.storage_of(target)
         self.builder.store(storage, value)
 
-    def append(self, op: Op) -> None:
-        self.builder.append(op)
+    def check(self, condition: Scalar, error: UserError) -> None:
+        """Record that the run stops with ``error`` unless ``condition`` holds; known conditions are decided now."""
+        error.span = self.span
+        error.chain = error.span.callers if error.span is not None else ()
+        if isinstance(condition, Expression):
+            self.builder.span = error.span
+            self.builder.effect("check", condition, error=error)
+        elif not condition:
+            raise error
+
+    def append(self, statement: Statement) -> None:
+        self.builder.append(statement)
 
 
 def refuse_host_tensor(thing: Any) -> None:
