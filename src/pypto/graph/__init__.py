@@ -1,0 +1,10 @@
+"""Tensor program → better tensor program. ``PASSES`` lists the passes in the order ``compiler.py`` runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pypto.graph.simplify import simplify
+from pypto.ir.program import Program
+
+PASSES: tuple[tuple[str, Callable[[Program], Program]], ...] = (("simplify", simplify),)
