@@ -59,7 +59,8 @@ class Generated:
 
 
 class ProgramEmitter:
-    def __init__(self, program: Program, target: Target) -> None:
+    def __init__(self, program: Program, target: Target, poison: bool = False) -> None:
+        self.poison = poison  # fill fresh memory with ones (NaN), for tests
         self.program = program
         self.target = target
         self.planner = Planner(program)
@@ -77,7 +78,9 @@ class ProgramEmitter:
         f = self.module.function("void", "kernel", [("ptr", "block")])
         context = Context(self.module, f, self.sites, self.memory.frames[None], None)
         self._arguments(context)
-        self._body(context, self.items, lambda: None)
+        size = self._arena(context, context.frame)
+        self.emit_items(context, self.items)
+        self._close(context, size)
         f.ret()
         nests = "\n".join(line for item in self.items for line in item.lines())
         sites, calls = self.sites.known, self.planner.calls
@@ -111,14 +114,6 @@ class ProgramEmitter:
             value = f.icmp("ne", "i64", value, 0) if symbol.kind == "bool" else value
         context.define(symbol, TYPES[symbol.kind], value)
 
-    def _body(self, context: Context, items: list[Item], before: Callable[[], None]) -> None:
-        """The items of a frame between acquiring and releasing its arena. Leaves the function in its last block, unreturned."""
-        f, frame = context.f, context.frame
-        size = self._arena(context, frame)
-        before()
-        self.emit_items(context, items)
-        self._close(context, size)
-
     def _arena(self, context: Context, frame: Frame) -> str | int:
         f = context.f
         size: str | int = frame.size
@@ -132,6 +127,9 @@ class ProgramEmitter:
         self.module.declare("ptr", "pypto_acquire", "i64")
         self.module.declare("void", "pypto_release", "ptr, i64")
         arena = f.call("ptr", "@pypto_acquire", ("i64", size))
+        if self.poison:
+            fill = (("ptr", arena), ("i8", 255), ("i64", size), ("immarg i1", "false"))
+            f.intrinsic("void", "llvm.memset.p0.i64", *fill)
         context.define(("arena", id(frame)), "ptr", arena)
         for buffer, place in places:
             context.define(buffer, "ptr", f.gep("i8", arena, place))
@@ -171,26 +169,13 @@ class ProgramEmitter:
 
     def _nest(self, context: Context, item: NestItem) -> None:
         code = self.nest_code(item)
-        f = context.f
         arguments = [("ptr", self.address(context, p.buffer, p.dtype, p.offset)) for p in code.pointers]  # type: ignore[arg-type]
         arguments += [(TYPES[kind_of(s)], context.value(s)) for s in code.scalars]
-        nest = code.nest
-        if code.split == "lanes":
-            total = nest.extents[-1] if nest.reduced is None or nest.reduced != nest.rank - 1 else 1
-            unit = 64
-        elif code.split == "rows":
-            outer = [a for a in range(nest.rank) if a not in (nest.rank - 1, nest.rank - 1 if nest.reduced is None else nest.reduced)]
-            total, unit = product([nest.extents[a] for a in outer]), 1
-        else:
-            total, unit = 1, 1
-        sizes = product(nest.sizes)
-        rows = product([nest.sizes[a] for a in outer]) if code.split == "rows" else sizes if code.split == "lanes" else 1
-        each = 1.0 if isinstance(sizes, Expression) else (int(sizes) / max(1, int(rows))) * code.cost / 16 * _INSTRUCTION  # type: ignore[arg-type]
-        call = RangedCall(code.function, arguments, context.integer(total), unit, each, code.row_bytes)
-        if not code.split:
-            call.splits = False
-        emit_ranged(self, context, call, None if isinstance(rows, Expression) else int(rows))
-        del f
+        unit = 64 if code.split == "lanes" else 1
+        bound = None if isinstance(code.bound, Expression) else int(code.bound)
+        call = RangedCall(code.function, arguments, context.integer(code.total), unit, code.nanoseconds, code.row_bytes)
+        call.splits = bool(code.split)
+        emit_ranged(self, context, call, bound)
 
     def nest_code(self, item: NestItem) -> NestCode:
         """The function of a nest; equal functions are written once."""
@@ -352,9 +337,6 @@ class ProgramEmitter:
             record = context.lookup("record")
             assert record is not None
             context.leave_if(context.f.icmp("ne", "i64", context.f.load("i64", record), 0))
-
-
-_INSTRUCTION = 0.25  # nanoseconds per vector instruction: 16 fp32 lanes at about 3 GHz with memory traffic
 
 
 def f_nonzero(context: Context, scalar: Expression) -> str:

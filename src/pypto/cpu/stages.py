@@ -5,7 +5,8 @@ In: a nest. Out: ``Stages``: per pass the terms evaluated at every index, its re
     softmax:  pass 0  load x; reduce max           pass 1  load x, sub, exp (saved); reduce add          pass 2  exp (restored), div; store
 
 The *inner* axis is the reduced one, else the last. Terms that do not vary along it stand outside the passes. A value that a later pass
-needs again is reloaded or recomputed when that is cheap, else kept in a row buffer. Stores into memory that the nest also reads go
+needs again is reloaded or recomputed when that is cheap, else kept in a row buffer (recomputed in any case when the inner axis is not the
+last). Stores into memory that the nest also reads go
 to the last pass, so that no pass reads what an earlier one overwrote.
 """
 
@@ -81,8 +82,9 @@ def stages_of(nest: Nest) -> Stages:
     for store in stores:
         passes[_store_pass(store, nest, ready, count)].stores.append(store)
     order = {id(t): i for i, t in enumerate(needed)}
+    keep = inner == nest.rank - 1
     for number in range(count):
-        _fill(passes, number, inner, order)
+        _fill(passes, number, inner, order, keep)
     outside = [t for t in needed if inner not in t.axes]
     return Stages(inner, passes, outside, [s for s in nest.stores if inner not in s.axes], ready)
 
@@ -100,7 +102,7 @@ def _store_pass(store: Store, nest: Nest, ready: dict[int, int], count: int) -> 
     return count - 1 if reads_it else ready[id(store.term)]
 
 
-def _fill(passes: list[Pass], number: int, inner: int | None, order: dict[int, int]) -> None:
+def _fill(passes: list[Pass], number: int, inner: int | None, order: dict[int, int], keep: bool) -> None:
     """Collect what pass ``number`` evaluates, walking down from its reductions and stores."""
     current = passes[number]
     emitted = [{id(t) for t in p.terms} for p in passes[:number]]
@@ -112,7 +114,7 @@ def _fill(passes: list[Pass], number: int, inner: int | None, order: dict[int, i
         if inner not in term.axes or id(term) in chosen or id(term) in restored:
             continue
         home = next((i for i, ids in enumerate(emitted) if id(term) in ids), None)
-        if home is not None and _recompute_cost(term, inner) > _RECOMPUTE_LIMIT:
+        if keep and home is not None and _recompute_cost(term, inner) > _RECOMPUTE_LIMIT:
             restored[id(term)] = term
             if all(t is not term for p in passes[:number] for t in p.saved):
                 passes[home].saved.append(term)

@@ -1,0 +1,375 @@
+"""The core of the compiled engine against the reference: fusion, views, order of memory, control flow, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pypto.ops  # noqa: F401  enters the rows
+from programs import agree, both, launch, random_array
+from pypto.cpu.kernel import build, generate
+from pypto.dtypes import DataType
+from pypto.errors.runtime import DivisionByZeroInRun, IndexOutOfBounds, RegionOutOfBounds
+from pypto.ir.program import Block, Carried, If, Literal, Loop, TensorType, Value
+from pypto.ir.symbols import Symbol, add, compare, floordiv, minimum, mod, mul, sub
+from pypto.ops.build import Builder
+
+F32, BF16, I32, I8 = DataType.DT_FP32, DataType.DT_BF16, DataType.DT_INT32, DataType.DT_INT8
+
+
+def array(*shape: int, dtype: DataType = F32, seed: int = 0) -> np.ndarray:
+    return random_array(np.random.default_rng(seed), shape, dtype.numpy)
+
+
+def matrix(b: Builder, name: str, *shape: int, dtype: DataType = F32):
+    return b.parameter(name, TensorType(dtype, shape))
+
+
+def softmax(b: Builder, v: Value, axis: int = 1) -> Value:
+    e = b.op("exp", b.op("sub", v, b.op("amax", v, axis=axis, keepdim=True)))
+    return b.op("div", e, b.op("sum", e, axis=axis, keepdim=True))
+
+
+@pytest.mark.parametrize("dtype", [F32, BF16])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (37, 300), (4, 1025), (130, 64)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_softmax(shape, dtype, axis):
+    b = Builder("softmax")
+    x, y = matrix(b, "x", *shape, dtype=dtype), matrix(b, "y", *shape, dtype=dtype)
+    b.store(y, softmax(b, b.load(x), axis))
+    agree(b.finish(), [array(*shape, dtype=dtype), np.zeros(shape, dtype.numpy)], ulps=16)
+
+
+def test_softmax_is_one_nest():
+    b = Builder("softmax")
+    x, y = matrix(b, "x", 64, 512), matrix(b, "y", 64, 512)
+    b.store(y, softmax(b, b.load(x)))
+    assert generate(b.finish()).nests.count("nest ") == 1
+
+
+@pytest.mark.parametrize("shape", [(7, 33), (2, 3, 40), (2, 3, 4, 5)])
+def test_broadcasts(shape):
+    b = Builder("broadcasts")
+    column = (*shape[:-1], 1)
+    row = (*(1 for _ in shape[:-1]), shape[-1])
+    names = [matrix(b, n, *s) for n, s in (("x", shape), ("c", column), ("r", row), ("y", shape))]
+    x, c, r = (b.load(n) for n in names[:3])
+    total = b.op("add", b.op("mul", x, c), r)
+    b.store(names[3], b.op("sub", total, b.op("mul", c, r)))
+    agree(b.finish(), [array(*s) for s in (shape, column, row)] + [np.zeros(shape, np.float32)])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("name", ["sum", "amax", "amin", "prod", "argmax", "argmin"])
+@pytest.mark.parametrize("keepdim", [True, False])
+def test_reductions(axis, name, keepdim):
+    shape = (3, 18, 37)
+    b = Builder("reduce")
+    x = matrix(b, "x", *shape)
+    r = b.op(name, b.op("mul", b.load(x), Literal(0.5, F32)), axis=axis, keepdim=keepdim)
+    y = b.parameter("y", TensorType(r.type.dtype, r.type.shape))
+    b.store(y, r)
+    agree(b.finish(), [array(*shape), np.zeros(r.type.shape, r.type.dtype.numpy)], ulps=20, relative=1e-5)
+
+
+def test_argmax_takes_the_first_and_nan():
+    x = array(6, 50)
+    x[0, [7, 20]] = 9
+    x[1, 30] = x[1, 40] = np.nan
+    x[2] = -np.inf
+    b = Builder("argmax")
+    source = matrix(b, "x", 6, 50)
+    y = matrix(b, "y", 6, 1, dtype=I32)
+    b.store(y, b.op("argmax", b.load(source), axis=1, keepdim=True))
+    agree(b.finish(), [x, np.zeros((6, 1), np.int32)])
+
+
+def test_padding_is_never_read():
+    b = Builder("partial")
+    x, y = matrix(b, "x", 10, 40), matrix(b, "y", 10, 40)
+    v = b.load(x, (16, 64), (2, 3))
+    b.store(y, softmax(b, b.op("exp", b.op("mul", v, Literal(0.25, F32)))))
+    agree(b.finish(), [array(10, 40), np.zeros((10, 40), np.float32)], ulps=16)
+
+
+def test_symbolic_valid_extent():
+    b = Builder("lengths")
+    x, y, lengths = matrix(b, "x", 4, 64), matrix(b, "y", 4, 64), matrix(b, "n", 4, dtype=I32)
+    with b.loop(0, 4) as i:
+        n = b.read(lengths, (i,))
+        v = b.load(x, (1, 64), (i, 0), (1, n))
+        b.store(y, softmax(b, v), (i, 0))
+    agree(b.finish(), [array(4, 64), np.zeros((4, 64), np.float32), np.array([1, 64, 0, 17], np.int32)], ulps=16)
+
+
+def test_dynamic_axes():
+    rows = Symbol("rows", low=1)
+    b = Builder("dynamic")
+    x = b.parameter("x", TensorType(F32, (rows, 33)))
+    y = b.parameter("y", TensorType(F32, (rows, 33)))
+    v = softmax(b, b.load(x))
+    t = b.op("permute", v, axes=(1, 0))
+    b.store(y, b.op("permute", b.op("exp", t), axes=(1, 0)))
+    for count in (1, 5, 700):
+        agree(b.finish(), [array(count, 33), np.zeros((count, 33), np.float32)], ulps=16)
+
+
+def test_movement():
+    b = Builder("movement")
+    x, y = matrix(b, "x", 6, 20), matrix(b, "y", 20, 12)
+    v = b.load(x)
+    e = b.op("exp", v)
+    turned = b.op("permute", e, axes=(1, 0))
+    joined = b.op("concat", turned, b.op("mul", turned, Literal(2.0, F32)), axis=1)
+    split = b.op("reshape", joined, shape=(4, 5, 12), valid=None)
+    back = b.op("reshape", b.op("neg", b.op("permute", split, axes=(1, 0, 2))), shape=(20, 12), valid=None)
+    b.store(y, back)
+    agree(b.finish(), [array(6, 20), np.zeros((20, 12), np.float32)])
+
+
+def test_shifted_overlapping_copy():
+    b = Builder("shift")
+    x = matrix(b, "x", 100)
+    b.store(x, b.op("mul", b.load(x, (99,), (0,)), Literal(2.0, F32)), (1,))
+    agree(b.finish(), [array(100)])
+
+
+def test_view_sees_what_was_there():
+    b = Builder("snapshot")
+    x, y = matrix(b, "x", 8, 8), matrix(b, "y", 8, 8)
+    old = b.load(x)
+    b.store(x, b.op("add", old, Literal(1.0, F32)))
+    b.store(y, b.op("mul", old, Literal(3.0, F32)))
+    new = b.load(x)
+    b.store(x, b.op("sub", new, old))
+    agree(b.finish(), [array(8, 8), np.zeros((8, 8), np.float32)])
+
+
+def test_alias_writes_through():
+    b = Builder("alias")
+    x, y = matrix(b, "x", 4, 6), matrix(b, "y", 24)
+    flat = b.alias(x, (24,))
+    b.store(flat, b.op("exp", b.load(flat, (5,), (3,))), (7,))
+    b.store(y, b.load(flat))
+    agree(b.finish(), [array(4, 6), np.zeros(24, np.float32)])
+
+
+def test_store_literal_and_accumulate():
+    b = Builder("fill")
+    x, y = matrix(b, "x", 5, 9), matrix(b, "y", 5, 9)
+    b.store(y, Literal(2.5, F32))
+    b.effect("accumulate", y, b.load(x, (3, 4), (1, 2)), offsets=(2, 5))
+    b.effect("accumulate", y, b.load(x), offsets=(0, 0))
+    agree(b.finish(), [array(5, 9), np.zeros((5, 9), np.float32)])
+
+
+def carried_loop(b: Builder, trips, start: Value | Literal, type: TensorType, body, count: int = 1):
+    """A loop that carries one tensor."""
+    index = Symbol("i")
+    arguments = [Value(type) for _ in range(count)]
+    results = [Value(type) for _ in range(count)]
+    statements: list = []
+    with b.block(statements):
+        yields = body(index, *arguments)
+    carried = tuple(Carried(a, s, r) for a, s, r in zip(arguments, start, results, strict=True))
+    b.append(Loop(index, 0, trips, 1, Block(tuple(statements), tuple(yields)), carried))
+    return results
+
+
+@pytest.mark.parametrize("trips", [0, 1, 5])
+def test_carried_tensor(trips):
+    b = Builder("carried")
+    x, y = matrix(b, "x", 5, 16), matrix(b, "y", 1, 16)
+    zero = b.op("full", Literal(0.5, F32), shape=(1, 16), valid=None)
+
+    def body(i, total):
+        return [b.op("add", b.op("mul", total, Literal(0.5, F32)), b.load(x, (1, 16), (i, 0)))]
+
+    (result,) = carried_loop(b, trips, [zero], TensorType(F32, (1, 16)), body)
+    b.store(y, result)
+    agree(b.finish(), [array(5, 16), np.zeros((1, 16), np.float32)])
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 5])
+def test_carried_swap(trips):
+    b = Builder("swap")
+    x, y, z = (matrix(b, n, 3, 16) for n in "xyz")
+    first, second = b.load(x), b.op("exp", b.load(x))
+
+    def body(i, p, q):
+        return [q, b.op("add", p, Literal(1.0, F32))]
+
+    p, q = carried_loop(b, trips, [first, second], TensorType(F32, (3, 16)), body, 2)
+    b.store(y, p)
+    b.store(z, q)
+    agree(b.finish(), [array(3, 16), np.zeros((3, 16), np.float32), np.zeros((3, 16), np.float32)])
+
+
+def test_carried_transposed():
+    b = Builder("turn")
+    x, y = matrix(b, "x", 8, 8), matrix(b, "y", 8, 8)
+    (result,) = carried_loop(
+        b, 3, [b.load(x)], TensorType(F32, (8, 8)), lambda i, p: [b.op("add", p, b.op("permute", p, axes=(1, 0)))]
+    )
+    b.store(y, result)
+    agree(b.finish(), [array(8, 8), np.zeros((8, 8), np.float32)])
+
+
+def test_carried_scalars_and_steps():
+    b = Builder("scalars")
+    x, y, n = matrix(b, "x", 32), matrix(b, "y", 32), b.scalar_parameter("n")
+    index, argument, result = Symbol("i"), Symbol("a"), Symbol("r")
+    statements: list = []
+    with b.block(statements):
+        place = mod(add(index, argument), 32)
+        b.store(y, b.op("add", b.load(x, (1,), (place,)), b.op("full", Literal(argument, F32), shape=(1,), valid=None)), (place,))
+        following = floordiv(add(mul(argument, 3), index), 2)
+    b.append(Loop(index, 20, n, -3, Block(tuple(statements), (following,)), (Carried(argument, 1, result),)))
+    b.effect("write", y, result, indices=(0,))
+    for stop in (-5, 19, 20, 25):
+        agree(b.finish(), [array(32), np.zeros(32, np.float32)], [stop])
+
+
+def test_branch_results():
+    b = Builder("branch")
+    x, y, n = matrix(b, "x", 4, 16), matrix(b, "y", 4, 16), b.scalar_parameter("n")
+    v = b.load(x)
+    then: list = []
+    orelse: list = []
+    with b.block(then):
+        a = b.op("exp", v)
+    with b.block(orelse):
+        pass
+    result, number = Value(v.type), Symbol("k")
+    b.append(If(compare("lt", n, 3), Block(tuple(then), (a, add(n, 1))), Block((), (v, mul(n, n))), (result, number)))
+    b.store(y, b.op("mul", result, b.op("full", Literal(number, F32), shape=(4, 16), valid=None)))
+    for value in (1, 7):
+        agree(b.finish(), [array(4, 16), np.zeros((4, 16), np.float32)], [value])
+
+
+def test_read_and_write_elements():
+    b = Builder("elements")
+    table, x, y = matrix(b, "t", 4, dtype=I32), matrix(b, "x", 8, dtype=BF16), matrix(b, "y", 8, dtype=BF16)
+    with b.loop(0, 4) as i:
+        j = b.read(table, (i,))
+        e = b.read(x, (j,), kind="float")
+        b.effect("write", y, e, indices=(sub(7, j),))
+    agree(b.finish(), [np.array([3, 0, 7, 7], np.int32), array(8, dtype=BF16), np.zeros(8, BF16.numpy)])
+
+
+def test_errors_name_their_numbers():
+    b = Builder("errors")
+    table, x, y = matrix(b, "t", 4, dtype=I32), matrix(b, "x", 8), matrix(b, "y", 4, 2)
+    with b.loop(0, 4) as i:
+        j = b.read(table, (i,))
+        b.store(y, b.op("reshape", b.load(x, (2,), (j,)), shape=(1, 2), valid=None), (i, 0))
+    program = b.finish()
+    kernel = build(program, poison=True)
+    arrays = [np.array([0, 3, 6, 1], np.int32), array(8), np.zeros((4, 2), np.float32)]
+    launch(kernel, program, arrays)
+    arrays[0][2] = -1
+    with pytest.raises(RegionOutOfBounds, match="offset -1 leaves axis 0 of 'x'"):
+        launch(kernel, program, arrays)
+    arrays[0][2] = 6
+    launch(kernel, program, arrays)
+
+
+def test_division_by_zero_and_index():
+    b = Builder("zero")
+    y, n = matrix(b, "y", 8, dtype=I32), b.scalar_parameter("n")
+    b.effect("write", y, floordiv(10, n), indices=(n,))
+    program = b.finish()
+    kernel = build(program)
+    out = np.zeros(8, np.int32)
+    with pytest.raises(DivisionByZeroInRun):
+        launch(kernel, program, [out], [0])
+    with pytest.raises(IndexOutOfBounds, match="index 9"):
+        launch(kernel, program, [out], [9])
+    launch(kernel, program, [out], [3])
+    assert out[3] == 3
+
+
+@pytest.mark.parametrize("independent", [False, True])
+def test_independent_loops(independent):
+    b = Builder("parallel")
+    x, y = matrix(b, "x", 3, 5, 70), matrix(b, "y", 3, 5, 70)
+    outer: list = []
+    i, j = Symbol("i"), Symbol("j")
+    inner: list = []
+    with b.block(inner):
+        v = b.load(x, (1, 1, 70), (i, j, 0))
+        s = softmax(b, b.op("reshape", v, shape=(1, 70), valid=None))
+        b.store(y, b.op("reshape", b.op("exp", s), shape=(1, 1, 70), valid=None), (i, j, 0))
+    outer.append(Loop(j, 0, 5, 1, Block(tuple(inner)), independent=independent))
+    b.append(Loop(i, 0, 3, 1, Block(tuple(outer)), independent=independent))
+    agree(b.finish(), [array(3, 5, 70), np.zeros((3, 5, 70), np.float32)], ulps=16)
+
+
+def test_first_error_of_a_parallel_loop():
+    b = Builder("parallel")
+    table, x, y = matrix(b, "t", 64, dtype=I32), matrix(b, "x", 8), matrix(b, "y", 64, 1)
+    with b.loop(0, 64, independent=True) as i:
+        j = b.read(table, (i,))
+        b.store(y, b.op("reshape", b.load(x, (1,), (j,)), shape=(1, 1), valid=None), (i, 0))
+    program = b.finish()
+    kernel = build(program)
+    numbers = np.zeros(64, np.int32)
+    numbers[[20, 40, 60]] = [100, 101, 102]
+    for _ in range(20):
+        with pytest.raises(RegionOutOfBounds, match="offset 100"):
+            launch(kernel, program, [numbers, array(8), np.zeros((64, 1), np.float32)])
+
+
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("dtype", [F32, BF16, I8])
+def test_matmul(turned, dtype):
+    m, k, n = 33, 70, 45
+    b = Builder("matmul")
+    left, right = ((k, m) if turned[0] else (m, k)), ((n, k) if turned[1] else (k, n))
+    x, w = matrix(b, "x", *left, dtype=dtype), matrix(b, "w", *right, dtype=dtype)
+    out = I32 if dtype is I8 else dtype
+    y = matrix(b, "y", m, n, dtype=out)
+    p = b.op("matmul", b.load(x), b.load(w), out_dtype=out, a_trans=turned[0], b_trans=turned[1])
+    b.store(y, b.op("mul", p, p) if dtype is F32 else p)
+    arrays = [array(*left, dtype=dtype), array(*right, dtype=dtype, seed=1), np.zeros((m, n), out.numpy)]
+    agree(b.finish(), arrays, ulps=2, relative=1e-4)
+
+
+def test_matmul_of_batches_and_views():
+    b = Builder("matmul")
+    x, w, y = matrix(b, "x", 2, 3, 9, 20), matrix(b, "w", 1, 3, 20, 17), matrix(b, "y", 2, 3, 17, 9)
+    v = b.load(x, (2, 3, 8, 16), (0, 0, 1, 2))
+    u = b.op("exp", b.load(w, (1, 3, 16, 17), (0, 0, 2, 0)))
+    p = b.op("matmul", v, u, out_dtype=F32, a_trans=False, b_trans=False)
+    b.store(y, b.op("permute", p, axes=(0, 1, 3, 2)), (0, 0, 0, 1))
+    agree(b.finish(), [array(2, 3, 9, 20), array(1, 3, 20, 17, seed=1), np.zeros((2, 3, 17, 9), np.float32)], relative=1e-4)
+
+
+def test_creation():
+    b = Builder("creation")
+    y, z = matrix(b, "y", 5, 40), matrix(b, "z", 40, dtype=I32)
+    r = b.op("arange", start=1.5, step=0.25, count=40, dtype=F32)
+    f = b.op("full", Literal(2.0, F32), shape=(5, 40), valid=None)
+    b.store(y, b.op("mul", f, b.op("reshape", r, shape=(1, 40), valid=None)))
+    b.store(z, b.op("arange", start=-3, step=7, count=40, dtype=I32))
+    agree(b.finish(), [np.zeros((5, 40), np.float32), np.zeros(40, np.int32)])
+
+
+def test_minimum_valid_of_two():
+    b = Builder("valid")
+    x, y, n = matrix(b, "x", 8, 40), matrix(b, "y", 8, 40), b.scalar_parameter("n")
+    v = b.load(x, valid=(8, minimum(n, 40)))
+    w = b.load(x, valid=(5, 40))
+    b.store(y, b.op("add", b.op("exp", v), b.op("exp", w)))
+    for count in (0, 3, 40):
+        agree(b.finish(), [array(8, 40), np.zeros((8, 40), np.float32)], [count])
+
+
+def test_results_do_not_depend_on_calls():
+    b = Builder("large")
+    x, y = matrix(b, "x", 512, 1000), matrix(b, "y", 512, 1000)
+    b.store(y, softmax(b, b.load(x)))
+    program = b.finish()
+    (_, first), _ = both(program, [array(512, 1000), np.zeros((512, 1000), np.float32)])
+    (_, second), _ = both(program, [array(512, 1000), np.zeros((512, 1000), np.float32)])
+    np.testing.assert_array_equal(first, second)
