@@ -16,7 +16,7 @@ from typing import Any
 
 from pypto.beside import warn_about_reference
 from pypto.dtypes import DataType as DataType
-from pypto.public import ALIASES, DOCUMENTED, HOME_OF
+from pypto.public import ALIASES, DOCUMENTED, HOME_OF, RENAMED
 from pypto.scoping import options as options
 from pypto.version import __version__ as __version__
 
@@ -36,6 +36,9 @@ def __getattr__(name: str) -> Any:
 def _find(name: str) -> Any:
     if name in ALIASES:
         return __getattr__(ALIASES[name])
+    if name in RENAMED:
+        module, original = RENAMED[name]
+        return getattr(importlib.import_module(module), original)
     if name in HOME_OF:
         return getattr(importlib.import_module(HOME_OF[name]), name)
     if importlib.util.find_spec(f"{__name__}.{name}") is not None:
@@ -58,4 +61,4 @@ def _operation(name: str) -> Any:
 def __dir__() -> list[str]:
     from pypto.ops.table import OPERATIONS
 
-    return sorted({*globals(), *HOME_OF, *ALIASES, *OPERATIONS})
+    return sorted({*globals(), *HOME_OF, *RENAMED, *ALIASES, *OPERATIONS})

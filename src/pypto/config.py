@@ -65,7 +65,7 @@ def known_arguments(function: str, given: Mapping[str, Any], known: Sequence[str
             raise UnknownOptionArgument(function=function, name=name, known=", ".join(known), advice=advice)
 
 
-def _setter(family: str, adjust: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> Callable[[Any], Any]:
+def family_setter(family: str, adjust: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> Callable[[Any], Any]:
     """Turn a keyword-only signature into the family's setter: ``None`` leaves an option alone."""
 
     def make(signature: Callable[..., None]) -> Callable[..., None]:
@@ -86,7 +86,7 @@ def _setter(family: str, adjust: Callable[[dict[str, Any]], dict[str, Any]] | No
     return make
 
 
-def _read(family: str) -> dict[str, Any]:
+def read_family(family: str) -> dict[str, Any]:
     """Copies of the options that the family's setter can set."""
     scope = _scopes.current()
     return {name: copy(scope.get(option.key)) for name, option in rows_of(family).items() if option.setter}
@@ -104,7 +104,7 @@ def _refuse_misfits(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-@_setter("pass", _refuse_misfits)
+@family_setter("pass", _refuse_misfits)
 def set_pass_options(
     *,
     vec_nbuffer_setting: dict[int | str, int] | None = None,
@@ -129,10 +129,10 @@ def set_pass_options(
 
 def get_pass_options() -> dict[str, Any]:
     """The options that ``set_pass_options`` sets, as they are now."""
-    return _read("pass")
+    return read_family("pass")
 
 
-@_setter("host")
+@family_setter("host")
 def set_host_options(
     *,
     compile_stage: CompStage | int | None = None,
@@ -146,10 +146,10 @@ def set_host_options(
 
 def get_host_options() -> dict[str, Any]:
     """The options that ``set_host_options`` sets; ``compile_stage`` as a number."""
-    return _read("host")
+    return read_family("host")
 
 
-@_setter("codegen")
+@family_setter("codegen")
 def set_codegen_options(
     *,
     support_dynamic_aligned: bool | None = None,
@@ -162,7 +162,7 @@ def set_codegen_options(
 
 def get_codegen_options() -> dict[str, Any]:
     """The options that ``set_codegen_options`` sets."""
-    return _read("codegen")
+    return read_family("codegen")
 
 
 def _complete_verify(values: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def _complete_verify(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-@_setter("verify", _complete_verify)
+@family_setter("verify", _complete_verify)
 def set_verify_options(
     *,
     enable_pass_verify: bool | None = None,
@@ -191,10 +191,10 @@ def set_verify_options(
 
 def get_verify_options() -> dict[str, Any]:
     """The options that ``set_verify_options`` sets."""
-    return _read("verify")
+    return read_family("verify")
 
 
-@_setter("debug")
+@family_setter("debug")
 def set_debug_options(
     *, compile_debug_mode: int | None = None, runtime_debug_mode: int | None = None, dump_pass_graph: list[str] | None = None
 ) -> None:
@@ -203,10 +203,10 @@ def set_debug_options(
 
 def get_debug_options() -> dict[str, Any]:
     """The options that ``set_debug_options`` sets."""
-    return _read("debug")
+    return read_family("debug")
 
 
-@_setter("run")
+@family_setter("run")
 def set_run_options(
     *,
     engine: str | None = None,
@@ -231,17 +231,17 @@ def set_run_options(
 
 def get_run_options() -> dict[str, Any]:
     """The options that ``set_run_options`` sets."""
-    return _read("run")
+    return read_family("run")
 
 
-@_setter("cpu")
+@family_setter("cpu")
 def set_cpu_options(*, threads: int | None = None, isa: str | None = None) -> None:
     """Set the number of worker threads (0: all cores) and the instruction set of the CPU engine."""
 
 
 def get_cpu_options() -> dict[str, Any]:
     """The options that ``set_cpu_options`` sets."""
-    return _read("cpu")
+    return read_family("cpu")
 
 
 def set_print_options(*, edgeitems: int = 3, precision: int = 4, threshold: int = 10, linewidth: int = 10) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 HOMES: dict[str, str] = {
     "pypto.frontend.tensor": "Tensor from_torch",
     "pypto.frontend.symbolic": "SymbolicScalar",
+    "pypto.frontend.structure": "view assemble reshape atomic_add print",
     "pypto.frontend.control": "function loop loop_unroll is_loop_begin is_loop_end cond",
     "pypto.elements": "Element convert_to_element",
     "pypto.dtypes": "DataType bytes_of",
@@ -33,6 +34,9 @@ HOMES: dict[str, str] = {
     "pypto.platforms": "platform",
     "pypto.jit": "jit",
 }
+
+# Names that are called differently where they live.
+RENAMED = {"min": ("pypto.frontend.symbolic", "symbolic_min"), "max": ("pypto.frontend.symbolic", "symbolic_max")}
 
 ALIASES = {"tensor": "Tensor", "element": "Element", "symbolic_scalar": "SymbolicScalar"}
 
@@ -60,7 +64,7 @@ OPERATION_GROUPS: dict[str, str] = {
     "ours": "logical_or",
     "verification": "verify set_verify_golden_data pass_verify_print pass_verify_save print",
     "introspection": "Function get_last_function get_current_function",
-    "modules": "distributed experimental",
+    "modules": "distributed",
 }
 
 
@@ -70,5 +74,5 @@ def split(names: str) -> list[str]:
 
 HOME_OF: dict[str, str] = {name: module for module, names in HOMES.items() for name in split(names)}
 DOCUMENTED: tuple[str, ...] = tuple(
-    dict.fromkeys([*HOME_OF, *ALIASES, *(n for names in OPERATION_GROUPS.values() for n in split(names))])
+    dict.fromkeys([*HOME_OF, *RENAMED, *ALIASES, *(n for names in OPERATION_GROUPS.values() for n in split(names))])
 )

@@ -13,18 +13,10 @@ import ml_dtypes
 import numpy as np
 
 from pypto.diagnostics import warn
+from pypto.dtypes import BY_NUMPY, DataType
+from pypto.tolerance import FRACTION, rounding_unit
 
-# Unit roundoff, 2**-p for p bits of significand with the hidden one (IEEE 754-2019 table 3.1; OCP 8-bit formats specification).
-UNIT_ROUNDOFF = {
-    "float64": 2.0**-53,
-    "float32": 2.0**-24,
-    "float16": 2.0**-11,
-    "bfloat16": 2.0**-8,
-    "float8_e4m3fn": 2.0**-4,
-    "float8_e5m2": 2.0**-3,
-}
 ROUNDINGS = 4  # how many roundings of the result's type a chain of operations may be apart
-ACCUMULATED_IN = 2.0**-24  # matmul and sums of half-width floats accumulate in fp32
 
 
 @dataclass(frozen=True)
@@ -38,29 +30,27 @@ class Bounds:
         return f"{self.relative:.3g} relative, {self.absolute:.3g} absolute"
 
 
-def bounds(dtype: str, expected: np.ndarray, reduced: int = 1) -> Bounds:
-    """Bounds for a result of type ``dtype``; ``reduced`` is the number of terms of the longest sum behind an element.
+def bounds(dtype: DataType | None, expected: np.ndarray, length: int = 1) -> Bounds:
+    """Bounds for the result of a chain of operations; ``length`` is the number of terms of the longest sum behind an element.
 
     A sum of n random terms is off by about sqrt(n) roundings of its typical size, so that part is absolute and grows with
-    the root mean square of ``expected``.
+    the root mean square of ``expected``. For one operation, ``tolerance.bound`` is stricter.
     """
-    unit = UNIT_ROUNDOFF.get(dtype)
-    if unit is None:
+    if dtype not in FRACTION:
         return Bounds(0.0, 0.0)
     finite = expected[np.isfinite(expected)]
     size = float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
-    summed = (
-        max(unit if dtype == "float64" else ACCUMULATED_IN, 2.0**-53) * ROUNDINGS * math.sqrt(reduced) if reduced > 1 else 0.0
-    )
-    return Bounds(ROUNDINGS * unit, ROUNDINGS * unit * min(size, 1.0) + summed * size)
+    own = ROUNDINGS * 2.0 ** -(FRACTION[dtype][0] + 1)
+    summed = ROUNDINGS * rounding_unit(dtype) * math.sqrt(length) if length > 1 else 0.0
+    return Bounds(own, own * min(size, 1.0) + summed * size)
 
 
 def assert_close(
-    actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None, reduced: int = 1, name: str = "result"
+    actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None, length: int = 1, name: str = "result"
 ) -> None:
     """Raise ``AssertionError`` unless ``actual`` agrees with ``expected`` within bounds for ``actual``'s element type.
 
-    Integers and booleans must be equal. ``reduced``: length of the longest sum behind an element (K of a matmul).
+    Integers and booleans must be equal. ``length``: terms of the longest sum behind an element (K of a matmul).
     ``rtol`` and ``atol`` replace the relative and absolute bound. Warns when the comparison proves nothing: both arrays
     constant, or the same memory.
 
@@ -71,14 +61,14 @@ def assert_close(
     if left.shape != right.shape:
         raise AssertionError(f"{name}: shape {left.shape}, expected {right.shape}")
     _warn_if_worthless(name, left, right)
-    dtype = left.dtype.name
-    exact = dtype not in UNIT_ROUNDOFF and rtol is None and atol is None
+    dtype = BY_NUMPY.get(left.dtype)
+    exact = dtype not in FRACTION and rtol is None and atol is None
     wide_left, wide_right = _wide(left, exact), _wide(right, exact)
-    chosen = Bounds(0.0, 0.0) if exact else bounds(dtype, wide_right, reduced)
+    chosen = Bounds(0.0, 0.0) if exact else bounds(dtype, wide_right, length)
     chosen = Bounds(chosen.relative if rtol is None else rtol, chosen.absolute if atol is None else atol)
     wrong = mismatches(wide_left, wide_right, chosen)
     if wrong.any():
-        raise AssertionError(_message(name, dtype, wide_left, wide_right, wrong, chosen))
+        raise AssertionError(_message(name, left.dtype.name, wide_left, wide_right, wrong, chosen))
 
 
 def mismatches(actual: np.ndarray, expected: np.ndarray, bounds: Bounds) -> np.ndarray:
