@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 HOMES: dict[str, str] = {
-    "pypto.frontend.tensor": "Tensor from_torch",
+    "pypto.frontend.methods": "Tensor",
+    "pypto.frontend.interop": "from_torch",
+    "pypto.frontend.builder": "Function get_last_function get_current_function",
     "pypto.frontend.symbolic": "SymbolicScalar",
     "pypto.frontend.structure": "view assemble reshape atomic_add print",
     "pypto.frontend.control": "function loop loop_unroll is_loop_begin is_loop_end cond",
@@ -32,7 +34,7 @@ HOMES: dict[str, str] = {
         get_log_level InternalError""",
     "pypto.helpers": "ceildiv",
     "pypto.platforms": "platform",
-    "pypto.jit": "jit",
+    "pypto.kernel": "jit",
 }
 
 # Names that are called differently where they live.

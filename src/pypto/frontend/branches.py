@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pypto import options
+from pypto.options import scopes as options
 from pypto.errors.frontend import AmbiguousWrite, ConflictedVariable, KernelReturns, MaybeUnbound, ReturnInBranch
 from pypto.frontend.containers import watched
 from pypto.frontend.frames import MISSING, Frame, Poison

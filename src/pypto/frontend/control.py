@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pypto.errors.frontend import LoopArguments, LoopBound, LoopKeyword, LoopNotInFor, LoopStepZero, NotLoopIndex, UnrollFactor
-from pypto.frontend.symbolic import SymbolicScalar, scalar_of, symbolic_max, symbolic_min
+from pypto.frontend.symbolic import SymbolicScalar, scalar_of
 from pypto.frontend.trace import OpenLoop, Tracer
 from pypto.ir import symbols as ir
 from pypto.ir.symbols import Scalar
 from pypto.ops.table import RECORDER
 
-min = symbolic_min
-max = symbolic_max
 _KEYWORDS = ("name", "idx_name", "unroll_list", "submit_before_loop", "parallel")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pypto.frontend.calls  # noqa: F401  fills the tables of the interpreter
 import pypto.frontend.statements  # noqa: F401
-from pypto import options
+from pypto.options import scopes as options
 from pypto.dtypes import DataType
 from pypto.errors.base import InternalError, UserError
 from pypto.errors.frontend import NothingWritten

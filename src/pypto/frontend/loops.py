@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pypto import options
+from pypto.options import scopes as options
 from pypto.dtypes import DataType
 from pypto.errors.frontend import (
     AmbiguousWrite,

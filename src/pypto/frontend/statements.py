@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pypto import options
+from pypto.options import scopes as options
 from pypto.errors.frontend import (
     KernelAssertion,
     KernelReturns,

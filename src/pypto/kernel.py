@@ -1,0 +1,383 @@
+"""``jit``: a decorated function, compiled for the arguments it meets.
+
+A call binds its arguments, describes them (``frontend.interop``), looks for a compiled variant under the key they make, compiles one when
+there is none (trace → ``compiler.compile_program``), and runs it. A variant also remembers the globals, cells and attributes that
+tracing read; when one of them holds something else now, the kernel is traced again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from pypto.options import scopes as options
+from pypto.compiler import Executable, compile_program
+from pypto.diagnostics import warn
+from pypto.enums import RunMode
+from pypto.errors.arguments import (
+    DynamicSizesDiffer,
+    InvalidRunMode,
+    NotAFunction,
+    OverlappingArguments,
+    ReadOnlyOutput,
+    TensorForConstant,
+    TensorInContainer,
+    UnknownJitOption,
+    WrongScalar,
+)
+from pypto.errors.base import UserError
+from pypto.frontend import methods as _methods
+from pypto.frontend.entry import ScalarArgument, TensorArgument, Traced, named_dimension, trace_kernel
+from pypto.frontend.interop import HostTensor, describe, is_array
+from pypto.frontend.signature import AUTO, SCALAR, TENSOR, Parameter, bound, checked_shape, parameters_of
+from pypto.frontend.symbolic import SymbolicScalar
+from pypto.frontend.tensor import Tensor
+from pypto.frontend.trace import outside_span
+from pypto.ir.symbols import Symbol
+from pypto.options.scopes import Scope, prepared
+from pypto.options.table import TABLE
+
+del _methods  # imported because it completes Tensor
+
+MANY = 8  # the specialisation at which a kernel says that one argument keeps recompiling it (rulings, "non-tensor arguments")
+FAMILIES = ("host", "codegen", "pass", "runtime", "verify", "debug", "run", "cpu")
+WITHOUT_EFFECT = ("new_ir", "create_new_logical_tensor")
+
+
+@dataclasses.dataclass
+class Variant:
+    """One compiled form of a kernel. ``written`` are positions among the distinct tensors that it writes."""
+
+    traced: Traced
+    executable: Executable
+
+
+@dataclasses.dataclass
+class Call:
+    """A call, described: ``key`` finds the variant, ``arguments`` are for tracing, ``tensors`` and ``scalars`` for running."""
+
+    key: tuple[Any, ...]
+    arguments: dict[str, Any]
+    tensors: list[HostTensor]
+    names: list[str]
+    scalars: list[Any]
+
+
+class Kernel:
+    """A compiled-on-demand kernel. Calling it runs it on the given tensors, in place, and returns None.
+
+    ``compilations`` counts the compiled variants so far. ``__wrapped__`` is the Python function.
+    """
+
+    def __init__(self, function: FunctionType, values: Mapping[str, Any], local_names: Mapping[str, Any]) -> None:
+        self.__wrapped__ = function
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.values = dict(values)
+        self.parameters = parameters_of(function, local_names)
+        self.variants: dict[tuple[Any, ...], list[Variant]] = {}
+        self.compilations = 0
+        self.fast: Callable[[tuple[Any, ...], dict[str, Any]], bool] | None = None
+        self._lock = threading.RLock()
+        self._seen: dict[str, set[Any]] = {}
+
+    @property
+    def function(self) -> FunctionType:
+        return self.__wrapped__
+
+    inlined_function = function  # called inside another kernel, its body becomes part of that one
+
+    def check_inlined(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Nothing to check: the body says what does not fit."""
+
+    @property
+    def handler(self) -> Kernel:
+        return self
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<pypto kernel {self.__qualname__}, {self.compilations} compiled>"
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> None:
+        if self.fast is not None and self.fast(arguments, keywords):
+            return
+        try:
+            with options.scope(self.__name__, self.values):
+                self.dispatch(arguments, keywords)
+        except UserError as error:
+            if error.span is None:
+                error.span = outside_span()
+            raise
+
+    # -- one call ----------------------------------------------------------------------------------------------------------------
+
+    def dispatch(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        """Run the call with the variant that fits, compiling it first if need be."""
+        call = self.described(arguments, keywords)
+        variant = self.variant(call)
+        self.check_memory(call, variant)
+        if options.current().get("host.compile_stage") == 0:
+            variant.executable.run(call.tensors, call.scalars)
+
+    def described(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Call:
+        call = Call((), {}, [], [], [])
+        key: list[Any] = [option_key(options.current())]
+        dimensions: dict[str, tuple[Symbol, int, str]] = {}
+        index = 0
+        for parameter, value in zip(self.parameters, bound(self.__name__, self.parameters, arguments, keywords), strict=True):
+            if parameter.kind == TENSOR or (parameter.kind == AUTO and is_array(value)):
+                key.append(self.add_tensor(call, parameter, index, value, dimensions))
+                index += 1
+            elif parameter.kind == SCALAR:
+                key.append(self.add_scalar(call, parameter, value))
+            else:
+                key.append(self.add_constant(call, parameter, value))
+        call.key = tuple(key)
+        return call
+
+    def add_tensor(
+        self, call: Call, parameter: Parameter, index: int, value: Any, dimensions: dict[str, tuple[Symbol, int, str]]
+    ) -> Any:
+        host = describe(value, self.__name__, parameter.name, index)
+        marks = checked_shape(self.__name__, parameter, index, host)
+        shape = tuple(
+            mark if isinstance(mark, int) else self.dimension(parameter.name, axis, mark, host.shape[axis], dimensions)
+            for axis, mark in enumerate(marks)
+        )
+        original = next((k for k, other in enumerate(call.tensors) if _same_memory(host, other)), None)
+        if original is None:
+            call.tensors.append(host)
+            call.names.append(parameter.name)
+        alias = "" if original is None else call.names[original]
+        call.arguments[parameter.name] = TensorArgument(host.dtype, shape, alias)
+        return (host.dtype, marks, original)
+
+    def dimension(self, name: str, axis: int, mark: str | None, size: int, dimensions: dict[str, tuple[Symbol, int, str]]) -> Symbol:
+        """The symbol of a DYNAMIC axis; axes of one ``frontend.dynamic`` name share it and must agree."""
+        if mark is None:
+            return named_dimension(name, axis)
+        symbol, known, other = dimensions.setdefault(mark, (Symbol(mark, "int", 0, 2**31 - 1), size, name))
+        if known != size:
+            raise DynamicSizesDiffer(kernel=self.__name__, axis=mark, first=known, one=other, second=size, other=name)
+        return symbol
+
+    def add_scalar(self, call: Call, parameter: Parameter, value: Any) -> Any:
+        number = value.item() if isinstance(value, np.generic) else value
+        if isinstance(number, SymbolicScalar):
+            number = number.concrete()
+        fits = isinstance(number, float) or (isinstance(number, int) and -(2**63) <= number < 2**63)
+        if not fits:
+            raise WrongScalar(kernel=self.__name__, name=parameter.name, got=f"{type(value).__name__} {value!r}"[:100])
+        kind = "float" if isinstance(number, float) else "int"
+        call.scalars.append(number if kind == "float" else int(number))
+        call.arguments[parameter.name] = ScalarArgument(kind)
+        return kind
+
+    def add_constant(self, call: Call, parameter: Parameter, value: Any) -> Any:
+        if is_array(value) and not isinstance(value, np.ndarray):
+            raise TensorForConstant(kernel=self.__name__, name=parameter.name)
+        if isinstance(value, (list, tuple)) and any(is_array(v) for v in value):
+            raise TensorInContainer(kernel=self.__name__, name=parameter.name, container=type(value).__name__)
+        call.arguments[parameter.name] = value
+        return constant_key(value)
+
+    # -- variants ----------------------------------------------------------------------------------------------------------------
+
+    def variant(self, call: Call) -> Variant:
+        """The compiled form for this call."""
+        found = self.find(call.key)
+        if found is None:
+            with self._lock:
+                found = self.find(call.key) or self.compile(call)
+        return found
+
+    def find(self, key: tuple[Any, ...]) -> Variant | None:
+        for variant in self.variants.get(key, ()):
+            if variant.traced.watch.holds():
+                return variant
+        return None
+
+    def compile(self, call: Call) -> Variant:
+        traced = trace_kernel(self.__wrapped__, call.arguments, self.__name__)
+        made = Variant(traced, compile_program(traced.program))
+        self.compilations += 1
+        self.variants[call.key] = [made, *self.variants.get(call.key, ())][:MANY]
+        self.note_specialisations(call)
+        return made
+
+    def note_specialisations(self, call: Call) -> None:
+        """Say so once when an argument keeps recompiling the kernel."""
+        for parameter, part in zip(self.parameters, call.key[1:], strict=True):
+            seen = self._seen.setdefault(parameter.name, set())
+            seen.add(part)
+            if len(seen) == MANY and parameter.kind != SCALAR:
+                tensor = isinstance(call.arguments[parameter.name], TensorArgument)
+                cure = "mark the axis pypto.DYNAMIC" if tensor else f"annotate it: {parameter.name}: pypto.SymbolicScalar"
+                warn(
+                    f"kernel '{self.__name__}' has been compiled for {MANY} different values of '{parameter.name}'",
+                    outside_span(),
+                    help=f"if it changes from call to call, {cure} (pypto.SymbolicScalar for numbers)",
+                )
+
+    def check_memory(self, call: Call, variant: Variant) -> None:
+        """What the kernel writes must be writable and not half of something else."""
+        written = variant.traced.written
+        for name, host in zip(call.names, call.tensors, strict=True):
+            if name in written and not host.writable:
+                raise ReadOnlyOutput(kernel=self.__name__, name=name)
+        if len(call.tensors) > 1:
+            self.check_overlaps(call, written)
+
+    def check_overlaps(self, call: Call, written: frozenset[str]) -> None:
+        regions = sorted(zip(call.tensors, call.names, strict=True), key=lambda pair: pair[0].address)
+        for position, (one, name) in enumerate(regions):
+            end = one.address + one.bytes
+            for other, other_name in regions[position + 1 :]:
+                if other.address >= end:
+                    break
+                hit = name if name in written else other_name if other_name in written else ""
+                if hit and other.bytes:
+                    raise OverlappingArguments(kernel=self.__name__, one=name, other=other_name, written=hit)
+
+
+def _same_memory(a: HostTensor, b: HostTensor) -> bool:
+    return a.address == b.address and a.bytes == b.bytes > 0 and a.dtype is b.dtype
+
+
+# -- keys ------------------------------------------------------------------------------------------------------------------------
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_BY_IDENTITY = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, type)
+
+
+class Identity:
+    """A constant that is equal only to itself; kept alive, so that its address stays its own."""
+
+    __slots__ = ("thing",)
+
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.thing is other.thing
+
+
+def constant_key(value: Any) -> Any:
+    """A hashable that is equal exactly when tracing would see the same constant."""
+    kind = type(value)
+    if isinstance(value, enum.Enum) or kind in _PLAIN:
+        return (kind, repr(value)) if kind is float else (kind, value)
+    if isinstance(value, (list, tuple)):
+        return (kind, tuple(constant_key(v) for v in value))
+    if isinstance(value, dict):
+        return (kind, tuple((constant_key(k), constant_key(v)) for k, v in value.items()))
+    if isinstance(value, (set, frozenset)):
+        return (kind, frozenset(constant_key(v) for v in value))
+    if isinstance(value, np.ndarray):
+        return (kind, value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, np.generic):
+        return (kind, value.tobytes())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return (kind, tuple(constant_key(getattr(value, field.name)) for field in dataclasses.fields(value)))
+    return _object_key(value)
+
+
+def _object_key(value: Any) -> Any:
+    """Objects with an equality of their own by it, all others by identity."""
+    kind = type(value)
+    if isinstance(value, _BY_IDENTITY) or kind.__eq__ is object.__eq__ or kind.__hash__ is None:
+        return Identity(value)
+    try:
+        hash(value)
+    except TypeError:
+        return Identity(value)
+    return (kind, value)
+
+
+_option_keys: dict[int, tuple[Scope, Any]] = {}
+
+
+def option_key(scope: Scope) -> Any:
+    """What of the options a compiled variant depends on: everything that differs from the defaults."""
+    defaults = TABLE
+    changed = {k: v for k, v in scope.values.items() if k not in defaults or defaults[k].default != v}
+    return tuple((key, constant_key(value)) for key, value in sorted(changed.items()))
+
+
+# -- the decorator -------------------------------------------------------------------------------------------------------------------
+
+
+def jit(function: Any = None, **given: Any) -> Any:
+    """Make a kernel of a function; use bare (``@pypto.jit``) or with options (``@pypto.jit(run_options={"engine": "reference"})``).
+
+    Options are dictionaries per family: ``host_options``, ``codegen_options``, ``pass_options``, ``runtime_options``,
+    ``verify_options``, ``debug_options``, ``run_options``, ``cpu_options``; they hold for this kernel only. ``new_ir`` and
+    ``create_new_logical_tensor`` are accepted without effect. Raises ``TypeError`` for anything but a function and for unknown options.
+
+    >>> import numpy as np, pypto
+    >>> @pypto.jit
+    ... def double(x: pypto.Tensor([4], pypto.DT_FP32), out: pypto.Tensor([4], pypto.DT_FP32)):
+    ...     out[:] = x * 2.0
+    """
+    values = option_values(given)
+    local_names = sys._getframe(1).f_locals
+
+    def decorate(target: Any) -> Kernel:
+        if isinstance(target, Kernel):
+            target = target.__wrapped__
+        if not isinstance(target, FunctionType):
+            raise NotAFunction(got=f"{type(target).__name__} {target!r}"[:100], span=outside_span())
+        return Kernel(target, values, local_names if "<locals>" in target.__qualname__ else {})
+
+    return decorate if function is None else decorate(function)
+
+
+def option_values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The decorator's keywords as full option keys, checked."""
+    values: dict[str, Any] = {}
+    for name, family_values in given.items():
+        family = name.removesuffix("_options")
+        if name in WITHOUT_EFFECT:
+            continue
+        if family not in FAMILIES or not name.endswith("_options"):
+            raise UnknownJitOption(name=name, known=", ".join([*(f"{f}_options" for f in FAMILIES), *WITHOUT_EFFECT]))
+        if family_values is not None:
+            values.update({f"{family}.{key}": value for key, value in dict(family_values).items()})
+    mode = values.get("runtime.run_mode")
+    if mode is not None:
+        if mode not in (0, 1):
+            raise InvalidRunMode()
+        values["runtime.run_mode"] = int(mode)
+        notice(RunMode(int(mode)))
+    return prepared(values)
+
+
+_noticed: set[RunMode] = set()
+
+
+def notice(mode: RunMode) -> None:
+    """Once per process: there is no NPU here, and no timing model yet."""
+    if mode in _noticed:
+        return
+    _noticed.add(mode)
+    if mode is RunMode.NPU:
+        warn("run_mode NPU: there is no NPU here, kernels run on the CPU")
+    else:
+        warn("run_mode SIM: numbers come from the CPU; there is no timing model yet")
+
+
+__all__ = ["Kernel", "Tensor", "jit"]
