@@ -39,20 +39,22 @@ def both(program: Program, arrays: Sequence[np.ndarray], scalars: Sequence[Any] 
     return native, reference
 
 
-def agree(program: Program, arrays: Sequence[np.ndarray], scalars: Sequence[Any] = (), *, ulps: float = 4, relative: float = 0) -> None:
+def agree(
+    program: Program, arrays: Sequence[np.ndarray], scalars: Sequence[Any] = (), *, ulps: float = 4, relative: float = 0, absolute: float = 0
+) -> None:
     """Both engines give the same arrays: exactly for integers, within ``ulps`` of the type (or ``relative`` error) for floats."""
     for name, (got, want) in enumerate(zip(*both(program, arrays, scalars), strict=True)):
-        close(got, want, ulps=ulps, relative=relative, name=f"array {name}")
+        close(got, want, ulps=ulps, relative=relative, absolute=absolute, name=f"array {name}")
 
 
-def close(got: np.ndarray, want: np.ndarray, *, ulps: float, relative: float, name: str = "") -> None:
+def close(got: np.ndarray, want: np.ndarray, *, ulps: float, relative: float, absolute: float = 0, name: str = "") -> None:
     if not BY_NUMPY[want.dtype].is_float:
         np.testing.assert_array_equal(got, want, err_msg=name)
         return
     a, b = got.astype(np.float64), want.astype(np.float64)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(all="ignore"):
-        bound = np.maximum(ulps * spacing(want), relative * np.abs(b))
+        bound = np.maximum(ulps * spacing(want), relative * np.abs(b) + absolute)
         wrong = ~(same | (np.abs(a - b) <= bound))
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0])

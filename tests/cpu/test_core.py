@@ -262,13 +262,16 @@ def test_errors_name_their_numbers():
     table, x, y = matrix(b, "t", 4, dtype=I32), matrix(b, "x", 8), matrix(b, "y", 4, 2)
     with b.loop(0, 4) as i:
         j = b.read(table, (i,))
-        b.store(y, b.op("reshape", b.load(x, (2,), (j,)), shape=(1, 2), valid=None), (i, 0))
+        b.store(y, b.op("reshape", b.load(x, (2,), (j,), (2,)), shape=(1, 2), valid=None), (i, 0))
     program = b.finish()
     kernel = build(program, poison=True)
     arrays = [np.array([0, 3, 6, 1], np.int32), array(8), np.zeros((4, 2), np.float32)]
     launch(kernel, program, arrays)
     arrays[0][2] = -1
     with pytest.raises(RegionOutOfBounds, match="offset -1 leaves axis 0 of 'x'"):
+        launch(kernel, program, arrays)
+    arrays[0][2] = 7
+    with pytest.raises(RegionOutOfBounds, match="of 2 elements at offset 7"):
         launch(kernel, program, arrays)
     arrays[0][2] = 6
     launch(kernel, program, arrays)
@@ -310,7 +313,7 @@ def test_first_error_of_a_parallel_loop():
     table, x, y = matrix(b, "t", 64, dtype=I32), matrix(b, "x", 8), matrix(b, "y", 64, 1)
     with b.loop(0, 64, independent=True) as i:
         j = b.read(table, (i,))
-        b.store(y, b.op("reshape", b.load(x, (1,), (j,)), shape=(1, 1), valid=None), (i, 0))
+        b.store(y, b.op("reshape", b.load(x, (1,), (j,), (1,)), shape=(1, 1), valid=None), (i, 0))
     program = b.finish()
     kernel = build(program)
     numbers = np.zeros(64, np.int32)
@@ -332,7 +335,7 @@ def test_matmul(turned, dtype):
     p = b.op("matmul", b.load(x), b.load(w), out_dtype=out, a_trans=turned[0], b_trans=turned[1])
     b.store(y, b.op("mul", p, p) if dtype is F32 else p)
     arrays = [array(*left, dtype=dtype), array(*right, dtype=dtype, seed=1), np.zeros((m, n), out.numpy)]
-    agree(b.finish(), arrays, ulps=2, relative=1e-4)
+    agree(b.finish(), arrays, ulps=2, relative=1e-4, absolute=1e-3)
 
 
 def test_matmul_of_batches_and_views():
@@ -342,7 +345,7 @@ def test_matmul_of_batches_and_views():
     u = b.op("exp", b.load(w, (1, 3, 16, 17), (0, 0, 2, 0)))
     p = b.op("matmul", v, u, out_dtype=F32, a_trans=False, b_trans=False)
     b.store(y, b.op("permute", p, axes=(0, 1, 3, 2)), (0, 0, 0, 1))
-    agree(b.finish(), [array(2, 3, 9, 20), array(1, 3, 20, 17, seed=1), np.zeros((2, 3, 17, 9), np.float32)], relative=1e-4)
+    agree(b.finish(), [array(2, 3, 9, 20), array(1, 3, 20, 17, seed=1), np.zeros((2, 3, 17, 9), np.float32)], relative=1e-4, absolute=1e-3)
 
 
 def test_creation():

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pypto.cpu.hold import Held, Mapping, extents_of, kept_axes, sizes_of
+from pypto.cpu.hold import Held, Mapping, extents_of, guards_of, kept_axes, sizes_of
 from pypto.cpu.items import Item, NestItem
 from pypto.cpu.nests import Access, Constant, Load, Nest, Store, Term
 from pypto.cpu.views import Buffer, View, row_major, same, whole
@@ -43,10 +43,11 @@ class Node:
     target: View | None = None  # of a store: the region written
     after: int = -1  # must come behind this item
     mapping: Mapping = field(default=())  # of a store: axes of the target that the space follows
+    guards: tuple[Scalar, ...] = ()
 
     @staticmethod
     def of(type: TensorType, operands: list[tuple[Held, Mapping]]) -> Node:
-        return Node(extents_of(type), sizes_of(type), operands)
+        return Node(extents_of(type), sizes_of(type), operands, guards=guards_of(type))
 
 
 class BlockPlan:
@@ -111,7 +112,7 @@ class BlockPlan:
                     if node.reduces is not None:
                         item.nest.reduced = embedding[node.reduces]
                     return item, embedding
-        nest = Nest(f"n{self.planner.next_number()}", node.extents, node.sizes, reduced=node.reduces)
+        nest = Nest(f"n{self.planner.next_number()}", node.extents, node.sizes, reduced=node.reduces, guards=node.guards)
         item = NestItem(nest)
         self.append(item)
         return item, tuple(range(len(node.extents)))
@@ -127,7 +128,7 @@ class BlockPlan:
 
     def _fits(self, node: Node, item: NestItem, index: int) -> tuple[int, ...] | None:
         nest = item.nest
-        if len(nest.terms) > MOST_TERMS or len(nest.stores) > MOST_ACCESSES:
+        if len(nest.terms) > MOST_TERMS or len(nest.stores) > MOST_ACCESSES or not agree(node.guards, nest.guards):
             return None
         embedding = self._embedding(node, item)
         if embedding is None:
@@ -214,8 +215,8 @@ class BlockPlan:
         """Write a value's valid part into a region of its shape; returns the item that does it."""
         mapping = kept_axes(held.type)
         after = max(after, self.scalar_ready((target.offset, *target.strides, *held.type.valid, *held.scalars)))
-        node = Node(extents_of(held.type), sizes_of(held.type), [(held, mapping)], target=target, mapping=mapping, after=after)
-        node.after = max(node.after, self._blocked(target.buffer))
+        node = Node.of(held.type, [(held, mapping)])
+        node.target, node.mapping, node.after = target, mapping, max(after, self._blocked(target.buffer))
         item, embedding = self.place(node)
         term = self.term(held, mapping, item, embedding)
         access = access_of(target, spread(mapping, embedding, item.nest.rank))
@@ -273,12 +274,8 @@ def followed(type: TensorType, mapping: Mapping, embedding: tuple[int, ...]) -> 
 
 def access_of(view: View, wide: Mapping) -> Access:
     """How a nest walks a view: one stride per axis of the nest."""
-    strides = tuple(0 if own is None or same(view.shape[own], 1) and not _guarded(view, own) else view.strides[own] for own in wide)
+    strides = tuple(0 if own is None else view.strides[own] for own in wide)
     return Access(view.buffer, view.dtype, view.offset, strides)
-
-
-def _guarded(view: View, axis: int) -> bool:
-    return not same(view.valid[axis], 1)
 
 
 __all__ = ["BlockPlan", "Node", "access_of", "agree", "row_major"]

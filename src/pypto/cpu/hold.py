@@ -10,7 +10,7 @@ from pypto.cpu.items import NestItem
 from pypto.cpu.nests import Term
 from pypto.cpu.views import View, same
 from pypto.ir.program import TensorType
-from pypto.ir.symbols import Expression, Scalar, bounds_of, mul
+from pypto.ir.symbols import Scalar, bounds_of
 
 if TYPE_CHECKING:
     from pypto.cpu.fuse import BlockPlan
@@ -41,26 +41,26 @@ class Held:
 
 
 def kept_axes(type: TensorType) -> tuple[int, ...]:
-    """Axes that a nest iterates: all but those of size 1. A size-1 axis that may hold nothing is kept if no other axis is left."""
-    kept = tuple(a for a, size in enumerate(type.shape) if not same(size, 1))
-    if not kept:
-        guards = [a for a, valid in enumerate(type.valid) if not same(valid, 1)]
-        return tuple(guards[:1])
-    return kept
+    """Axes that a nest iterates: all but those of size 1."""
+    return tuple(a for a, size in enumerate(type.shape) if not same(size, 1))
 
 
 def extents_of(type: TensorType) -> tuple[Scalar, ...]:
-    """Valid extents of the kept axes. Dropped axes that may hold nothing empty the first one."""
-    kept = kept_axes(type)
-    extents = [type.valid[a] for a in kept]
-    for axis, valid in enumerate(type.valid):
-        if axis not in kept and not same(valid, 1) and extents and may_be_empty(valid):
-            extents[0] = mul(extents[0], valid)
-    return tuple(extents)
+    """Valid extents of the kept axes."""
+    return tuple(type.valid[a] for a in kept_axes(type))
+
+
+def guards_of(type: TensorType) -> tuple[Scalar, ...]:
+    """Valid extents of axes of size 1 that may hold nothing; a nest runs only when none of them is 0."""
+    found: list[Scalar] = []
+    for size, valid in zip(type.shape, type.valid, strict=True):
+        if same(size, 1) and may_be_empty(valid) and all(not same(valid, g) for g in found):
+            found.append(valid)
+    return tuple(found)
 
 
 def may_be_empty(valid: Scalar) -> bool:
-    return not isinstance(valid, Expression) and valid != 1 or isinstance(valid, Expression) and bounds_of(valid)[0] < 1
+    return bounds_of(valid)[0] < 1
 
 
 def sizes_of(type: TensorType) -> tuple[Scalar, ...]:
@@ -73,6 +73,6 @@ def operand_axes(operand: TensorType, result: TensorType) -> Mapping:
     found: list[int | None] = []
     for axis in kept_axes(result):
         own = axis - shift
-        varies = own >= 0 and (not same(operand.shape[own], 1) or same(result.shape[axis], 1))
+        varies = own >= 0 and not same(operand.shape[own], 1)
         found.append(own if varies else None)
     return tuple(found)

@@ -112,7 +112,8 @@ class Store:
 
 @dataclass(eq=False)
 class Nest:
-    """``extents`` are run-time scalars (the valid part); ``sizes`` what is known to bound them (the allocated extents)."""
+    """``extents`` are run-time scalars (the valid part); ``sizes`` what is known to bound them (the allocated extents). Nothing runs
+    when one of ``guards`` is 0."""
 
     name: str
     extents: tuple[Scalar, ...]
@@ -120,6 +121,7 @@ class Nest:
     terms: list[Term] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     reduced: int | None = None
+    guards: tuple[Scalar, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -168,7 +170,8 @@ def _regrouped(nest: Nest, groups: list[list[int]]) -> Nest:
     place = {axis: new for new, group in enumerate(groups) for axis in group}
     fold = lambda items: tuple(_folded(items, group) for group in groups)  # noqa: E731
     last = lambda strides: tuple(strides[group[-1]] for group in groups)  # noqa: E731
-    made = Nest(nest.name, fold(nest.extents), fold(nest.sizes), reduced=None if nest.reduced is None else place[nest.reduced])
+    made = Nest(nest.name, fold(nest.extents), fold(nest.sizes), guards=nest.guards)
+    made.reduced = None if nest.reduced is None else place[nest.reduced]
     renamed: dict[int, Term] = {}
     for term in nest.terms:
         axes = frozenset(place[a] for a in term.axes)

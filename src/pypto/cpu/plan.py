@@ -209,7 +209,7 @@ class Planner:
 
     def node(self, plan: BlockPlan, type: TensorType, operands: list[tuple[Held, Any]]) -> Node:
         node = Node.of(type, operands)
-        scalars = [*node.extents, *(s for held, _ in operands for s in held.scalars)]
+        scalars = [*node.extents, *node.guards, *(s for held, _ in operands for s in held.scalars)]
         node.after = plan.scalar_ready(scalars)
         return node
 

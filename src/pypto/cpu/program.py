@@ -168,6 +168,18 @@ class ProgramEmitter:
             _EMIT[type(item)](self, context, item)
 
     def _nest(self, context: Context, item: NestItem) -> None:
+        if not item.nest.guards:
+            self._nest_call(context, item)
+            return
+        f = context.f
+        sizes = [context.value(guard, "int") for guard in item.nest.guards]
+        least = sizes[0]
+        for size in sizes[1:]:
+            least = f.intrinsic("i64", "llvm.smin.i64", ("i64", least), ("i64", size))
+        with f.when(f.icmp("sgt", "i64", least, 0)), context.scope():
+            self._nest_call(context, item)
+
+    def _nest_call(self, context: Context, item: NestItem) -> None:
         code = self.nest_code(item)
         arguments = [("ptr", self.address(context, p.buffer, p.dtype, p.offset)) for p in code.pointers]  # type: ignore[arg-type]
         arguments += [(TYPES[kind_of(s)], context.value(s)) for s in code.scalars]

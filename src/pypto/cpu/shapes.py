@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pypto.cpu.fuse import BlockPlan, agree
-from pypto.cpu.hold import Held, extents_of, kept_axes, operand_axes, sizes_of
+from pypto.cpu.hold import Held, extents_of, guards_of, kept_axes, operand_axes, sizes_of
 from pypto.cpu.items import NestItem
 from pypto.cpu.nests import Apply, Index, Term
 from pypto.cpu.views import View, row_major, same, whole
@@ -33,7 +33,7 @@ def retyped(plan: BlockPlan, held: Held, type: TensorType) -> Held:
 
 
 def _same_axes(old: TensorType, new: TensorType) -> bool:
-    return agree(extents_of(old), extents_of(new)) and agree(sizes_of(old), sizes_of(new))
+    return all(agree(of(old), of(new)) for of in (extents_of, sizes_of, guards_of))
 
 
 def _ready(held: Held) -> int:
