@@ -438,3 +438,66 @@ def test_no_foreign_symbols(isa, dtype):
     module = module_of(everything, [dtype], dtype, named(isa))
     object_bytes = named(isa).compile(module.text(), verify=True)
     assert set(undefined_symbols(object_bytes)) <= {"memcpy", "memset"}
+
+
+# -- rounding after every op ---------------------------------------------------------------------------------------------------
+
+
+def halves(seed, dtype):
+    """Pairs over all bit patterns of a 16-bit type: random, small exponents, specials."""
+    random = np.random.default_rng(seed)
+    patterns = random.integers(0, 2**16, (2, 2**17)).astype(np.uint16)
+    patterns[:, : 2**16] &= 0x87FF  # denormals and the smallest normals
+    patterns[1, ::3] = random.integers(0, 2**16, len(patterns[1, ::3]))
+    return [p.view(dtype.numpy) for p in patterns]
+
+
+STEPS = {
+    "add": (lambda b, x, y: b.add(x, y), np.add),
+    "sub": (lambda b, x, y: b.sub(x, y), np.subtract),
+    "mul": (lambda b, x, y: b.mul(x, y), np.multiply),
+    "div": (lambda b, x, y: b.div(x, y), np.divide),
+    "sqrt": (lambda b, x, y: b.sqrt(x), lambda x, y: np.sqrt(x)),
+    "add 1.5": (lambda b, x, y: b.add(x, b.constant(1.5)), lambda x, y: x + np.float32(1.5)),
+    "add 0.1": (lambda b, x, y: b.add(x, b.constant(0.1)), lambda x, y: x + np.float32(0.1)),
+    "relu": (
+        lambda b, x, y: b.select(b.compare("le", x, b.constant(0.0)), b.constant(0.0), x),
+        lambda x, y: np.where(x <= 0, 0, x),
+    ),
+    "neg": (lambda b, x, y: b.neg(x), lambda x, y: -x),
+    "floor": (lambda b, x, y: b.floor(x), lambda x, y: np.floor(x)),
+    "where": (
+        lambda b, x, y: b.select(b.compare("lt", x, y), y, b.constant(0.3)),
+        lambda x, y: np.where(x < y, y, np.float32(0.3)),
+    ),
+}
+
+
+@pytest.mark.parametrize("isa", RUNNABLE)
+@pytest.mark.parametrize("dtype", [D.DT_FP16, D.DT_BF16])
+@pytest.mark.parametrize("name", STEPS)
+def test_rounded_operations(name, dtype, isa):
+    """What is known about the operands may change the spelling (fp16 arithmetic, no NaN patch), never the numbers."""
+    build, meaning = STEPS[name]
+    x, y = halves(1, dtype)
+    with np.errstate(all="ignore"):
+        want = meaning(x.astype(np.float32), y.astype(np.float32)).astype(np.float32).astype(dtype.numpy)
+        got = run(lambda b, x, y: b.rounded(build(b, x, y), dtype), [x, y], dtype, isa)
+        chained = run(lambda b, x, y: b.mul(b.rounded(build(b, x, y), dtype), y), [x, y], dtype, isa)
+        product = (want.astype(np.float32) * y.astype(np.float32)).astype(dtype.numpy)
+    assert same_numbers(got, want) and same_numbers(chained, product)
+
+
+def same_numbers(got, want):
+    nan = np.isnan(want.astype(np.float32))
+    return (got.view(np.uint16) == want.view(np.uint16))[~nan].all() and np.isnan(got.astype(np.float32))[nan].all()
+
+
+@pytest.mark.parametrize("isa", RUNNABLE)
+def test_a_stranger_s_nan_survives_rounding(isa):
+    """An fp32 NaN with low payload bits only, or all bits set, must not become an infinity or a zero in bf16."""
+    x = np.array([0x7F800001, 0xFFFFFFFF, 0x7FFFFFFF, 0x7FBFFFFF, 0xFF800001], np.uint32).view(np.float32)
+    for build in (lambda b, v: v, lambda b, v: b.neg(v), lambda b, v: b.select(b.compare("eq", v, v), b.constant(0.0), v)):
+        assert np.isnan(run(build, [x], D.DT_BF16, isa).astype(np.float32)).all()
+    half = np.arange(0x7C01, 0x8000, dtype=np.uint16).view(np.float16)
+    assert np.isnan(run(lambda b, v: b.rounded(b.neg(v), D.DT_BF16), [half], D.DT_BF16, isa).astype(np.float32)).all()

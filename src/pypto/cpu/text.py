@@ -28,7 +28,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Union
+from typing import Any, Union
 
 Operand = Union[str, int]
 
@@ -73,7 +73,7 @@ class Loop:
 class Function:
     """One definition being written. ``arguments`` are its parameters' names, ``label`` the open block."""
 
-    __slots__ = ("_labels", "_lines", "_scratch", "_values", "arguments", "header", "label", "module", "name")
+    __slots__ = ("_labels", "_lines", "_scratch", "_values", "arguments", "facts", "header", "label", "module", "name")
 
     def __init__(self, module: Module, header: str, name: str, arguments: list[str]) -> None:
         self.module = module
@@ -81,6 +81,7 @@ class Function:
         self.name = name
         self.arguments = arguments
         self.label = "entry"
+        self.facts: Any = None  # what the vector builder knows about values, by name (vector_facts.Facts)
         self._values = 0
         self._labels = 0
         self._lines: list[str] = []

@@ -85,8 +85,8 @@ class Arithmetic(Base):
     def compare(self, predicate: str, a: Vector, b: Vector) -> Vector:
         """``eq ne lt le gt ge``: with NaN only ``ne`` holds; ``uno``: either is NaN."""
         if a.dtype.is_float:
-            text = f"fcmp {_FLOAT_PREDICATES[predicate]}"
-        elif predicate == "uno":
+            return self._compare_floats(_FLOAT_PREDICATES[predicate], a, b)
+        if predicate == "uno":
             return self.constant(0, _D.DT_BOOL, a.lanes)
         elif predicate in ("eq", "ne"):
             text = f"icmp {predicate}"
@@ -95,8 +95,28 @@ class Arithmetic(Base):
             text = f"icmp {'u' if unsigned else 's'}{predicate}"
         return self._mask(f"{text} {a.type} {a.name}, {b.name}", a.lanes)
 
+    def _compare_floats(self, predicate: str, a: Vector, b: Vector) -> Vector:
+        half, other = (self.facts.half_of(v.name) if self.native_half else None for v in (a, b))
+        if half and other:
+            return self._mask(f"fcmp {predicate} <{a.lanes} x half> {half}, {other}", a.lanes)
+        return self._mask(f"fcmp {predicate} {a.type} {a.name}, {b.name}", a.lanes)
+
     def select(self, mask: Vector, a: Vector, b: Vector) -> Vector:
-        return a._replace(name=self.function.select(mask.name, a.type, a.name, b.name, mask.type))
+        made = a._replace(name=self.function.select(mask.name, a.type, a.name, b.name, mask.type))
+        if a.dtype is _D.DT_FP32:
+            self._learn_choice(made, mask, a, b)
+        return made
+
+    def _learn_choice(self, made: Vector, mask: Vector, a: Vector, b: Vector) -> None:
+        facts = self.facts
+        if facts.is_clean(a.name) and facts.is_clean(b.name):
+            facts.clean.add(made.name)
+        kind = facts.held.get(a.name) or facts.held.get(b.name)
+        if kind and facts.holds(a.name, kind) and facts.holds(b.name, kind):
+            facts.held[made.name] = kind
+            half, other = facts.half_of(a.name), facts.half_of(b.name)
+            if self.native_half and half and other:
+                facts.half[made.name] = self.function.select(mask.name, f"<{a.lanes} x half>", half, other, mask.type)
 
     def mask_and(self, a: Vector, b: Vector) -> Vector:
         return self._op("and", a, b)

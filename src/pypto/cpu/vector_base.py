@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, double_bits, float_bits
+from pypto.cpu.vector_facts import Facts
 from pypto.dtypes import DataType
 
 LANES = 16  # on every machine, so that reductions add in the same order everywhere
@@ -17,6 +18,8 @@ _WIDENED = frozenset(
     {_D.DT_BF16, _D.DT_FP16, _D.DT_FP8, _D.DT_HF8, _D.DT_FP8E4M3, _D.DT_FP8E5M2, _D.DT_FP8E8M0, _D.DT_FP4_E2M1, _D.DT_FP4_E1M2}
 )
 _BYTES = frozenset({_D.DT_FP4_E2M1X2, _D.DT_FP4_E1M2X2})
+_HALF_EXACT = frozenset({"fadd", "fsub", "fmul", "fdiv", "sqrt"})
+_KEEPS_TYPE = frozenset({"fneg", "fabs", "copysign", "floor", "ceil", "trunc", "roundeven"})
 _SPLAT = re.compile(r"splat \(\w+ (-?\d+)\)")
 
 
@@ -70,6 +73,10 @@ class Base:
         self.function = function
         self.target = target
         self.dtype = compute_type(dtype)
+        if function.facts is None:
+            function.facts = Facts()
+        self.facts: Facts = function.facts
+        self.native_half = target.isa == "avx512" and target.has("avx512fp16")
 
     def constant(self, value: float | int, dtype: DataType | None = None, lanes: int = LANES) -> Vector:
         """Every lane ``value``, in the operands' type unless ``dtype`` says otherwise. Integers wrap, floats round."""
@@ -110,18 +117,36 @@ class Base:
 
     def _op(self, code: str, *operands: Vector) -> Vector:
         first = operands[0]
-        return first._replace(name=self.function.op(code, first.type, *(v.name for v in operands)))
+        made = first._replace(name=self.function.op(code, first.type, *(v.name for v in operands)))
+        if first.dtype.is_float:
+            self._learn(code, made, operands)
+        return made
 
     def _intrinsic(self, name: str, *operands: Vector, extra: tuple[tuple[str, str], ...] = ()) -> Vector:
         """``llvm.<name>.v16f32`` of operands of one type."""
         first = operands[0]
         suffix = f"v{first.lanes}{'f' if first.dtype.is_float else 'i'}{1 if first.dtype is _D.DT_BOOL else first.dtype.bits}"
         arguments = (*((v.type, v.name) for v in operands), *extra)
-        return first._replace(name=self.function.intrinsic(first.type, f"llvm.{name}.{suffix}", *arguments))
+        made = first._replace(name=self.function.intrinsic(first.type, f"llvm.{name}.{suffix}", *arguments))
+        if first.dtype.is_float:
+            self._learn(name, made, operands)
+        return made
 
     def _cast(self, code: str, vector: Vector, dtype: DataType) -> Vector:
         target = vector_text(dtype, vector.lanes)
         return Vector(self.function.cast(code, vector.type, vector.name, target), dtype, vector.lanes)
+
+    def _learn(self, code: str, made: Vector, operands: tuple[Vector, ...]) -> None:
+        """Facts about the result of float arithmetic."""
+        facts = self.facts
+        if all(facts.is_clean(v.name) for v in operands):
+            facts.clean.add(made.name)
+        if code in _KEEPS_TYPE and (kind := facts.held.get(operands[0].name)):
+            facts.held[made.name] = kind
+        if self.native_half and code in _HALF_EXACT:
+            halves = [facts.half_of(v.name) for v in operands]
+            if all(halves):
+                facts.origin[made.name] = (code, *(h for h in halves if h))
 
     def _mask(self, text: str, lanes: int) -> Vector:
         return Vector(self.function.define(text), _D.DT_BOOL, lanes)

@@ -21,6 +21,14 @@ class Conversion(Reduction):
 
     def widen(self, stored: str, dtype: DataType, lanes: int = 16) -> Vector:
         """Compute form of a stored vector (its LLVM name)."""
+        made = self._widened(stored, dtype, lanes)
+        if made.dtype is _D.DT_FP32 and dtype not in (_D.DT_FP32, _D.DT_FP8E8M0):  # E8M0 is not closed under negation and floor
+            self.facts.held[made.name] = dtype
+            if dtype is not _D.DT_FP16:  # an fp16 NaN's payload may reach into the bits that bf16 rounding adds to
+                self.facts.clean.add(made.name)
+        return made
+
+    def _widened(self, stored: str, dtype: DataType, lanes: int) -> Vector:
         if dtype is _D.DT_BOOL:
             return self.compare("ne", Vector(stored, _D.DT_UINT8, lanes), self.constant(0, _D.DT_UINT8, lanes))
         if dtype is _D.DT_FP16:
@@ -38,17 +46,21 @@ class Conversion(Reduction):
         if dtype is _D.DT_FP16:
             return self._narrow_half(vector).name
         if dtype is _D.DT_BF16:
-            return self._cast("trunc", self._bf16_bits(vector), _D.DT_UINT16).name
+            bits = self.bits(self.rounded(vector, dtype))._replace(dtype=_D.DT_UINT32)
+            return self._cast("trunc", self._op("lshr", bits, self.like(bits, 16)), _D.DT_UINT16).name
         if dtype in _EIGHT_BITS:
             return _EIGHT_BITS[dtype][1](self, vector).name
         return vector.name
 
     def rounded(self, vector: Vector, dtype: DataType) -> Vector:
         """The fp32 numbers that ``dtype`` holds after storing ``vector``; what every op that yields a narrow float ends with."""
-        if compute_type(dtype) is dtype or not dtype.is_float:
+        if compute_type(dtype) is dtype or not dtype.is_float or self.facts.holds(vector.name, dtype):
             return vector
         if dtype is _D.DT_BF16:
-            return self.from_bits(self._op("shl", self._bf16_bits(vector), self.constant(16, _D.DT_UINT32, vector.lanes)))
+            made = self._rounded_bf16(vector)
+            self.facts.held[made.name] = dtype
+            self.facts.clean.add(made.name)
+            return made
         return self.widen(self.narrow(vector, dtype), dtype, vector.lanes)
 
     # -- bf16 ------------------------------------------------------------------------------------------------------------------
@@ -57,14 +69,22 @@ class Conversion(Reduction):
         wide = self._cast("zext", stored, _D.DT_UINT32)
         return self._op("shl", wide, self.like(wide, by))
 
-    def _bf16_bits(self, vector: Vector) -> Vector:
-        """bf16 patterns in the low halves of 32-bit lanes. Integer rounding: the machine's conversion flushes denormals."""
+    def _rounded_bf16(self, vector: Vector) -> Vector:
+        """Integer rounding: the machine's conversion flushes denormals."""
         bits = self.bits(vector)._replace(dtype=_D.DT_UINT32)
-        high = self._op("lshr", bits, self.like(bits, 16))
-        odd = self.bit_and(high, self.like(bits, 1))
-        sum_ = self.add(self.add(bits, self.like(bits, 0x7FFF)), odd)
-        nan = self.bit_or(self.bit_and(high, self.like(bits, 0x8000)), self.like(bits, 0x7FC0))
-        return self.select(self.compare("uno", vector, vector), nan, self._op("lshr", sum_, self.like(bits, 16)))
+        sum_ = self.bit_and(self._half_even(bits), self.like(bits, 0xFFFF0000))
+        if not self.facts.is_clean(vector.name):
+            nan = self.bit_or(self.bit_and(bits, self.like(bits, 0x80000000)), self.like(bits, 0x7FC00000))
+            sum_ = self.select(self.compare("uno", vector, vector), nan, sum_)
+        return self.from_bits(sum_)
+
+    def _half_even(self, bits: Vector) -> Vector:
+        """``bits + 0x7FFF``, one more where bit 16 is set. With mask registers the conditional sum is the shorter form."""
+        half = self.add(bits, self.like(bits, 0x7FFF))
+        if self.target.isa == "avx512":
+            odd = self.compare("ne", self.bit_and(bits, self.like(bits, 0x10000)), self.like(bits, 0))
+            return self.select(odd, self.add(half, self.like(bits, 1)), half)
+        return self.add(half, self.bit_and(self._op("lshr", bits, self.like(bits, 16)), self.like(bits, 1)))
 
     # -- fp16 ------------------------------------------------------------------------------------------------------------------
 
@@ -76,16 +96,31 @@ class Conversion(Reduction):
         if not self._half_hardware():
             return self._widen_small(stored, 5, 10)
         half = self.function.cast("bitcast", stored.type, stored.name, f"<{stored.lanes} x half>")
-        text = vector_text(_D.DT_FP32, stored.lanes)
-        return Vector(self.function.cast("fpext", f"<{stored.lanes} x half>", half, text), _D.DT_FP32, stored.lanes)
+        return self._from_half(half, stored.lanes)
+
+    def _from_half(self, half: str, lanes: int) -> Vector:
+        made = Vector(self.function.cast("fpext", f"<{lanes} x half>", half, vector_text(_D.DT_FP32, lanes)), _D.DT_FP32, lanes)
+        self.facts.half[made.name] = half
+        return made
 
     def _narrow_half(self, vector: Vector) -> Vector:
         if not self._half_hardware():
             return self._cast("trunc", self._narrow_small(vector, 5, 10, 0x7C00, 0x7E00), _D.DT_UINT16)
-        half = self.function.cast("fptrunc", vector.type, vector.name, f"<{vector.lanes} x half>")
-        return Vector(
-            self.function.cast("bitcast", f"<{vector.lanes} x half>", half, f"<{vector.lanes} x i16>"), _D.DT_UINT16, vector.lanes
-        )
+        stored = self.function.cast("bitcast", f"<{vector.lanes} x half>", self._as_half(vector), f"<{vector.lanes} x i16>")
+        return Vector(stored, _D.DT_UINT16, vector.lanes)
+
+    def _as_half(self, vector: Vector) -> str:
+        """Rounded to ``<n x half>``: what is known already, the native instruction, or the conversion."""
+        known = self.facts.half_of(vector.name)
+        if known:
+            return known
+        type = f"<{vector.lanes} x half>"
+        code, *operands = self.facts.origin.get(vector.name, ("",))
+        if code == "sqrt":
+            return self.function.intrinsic(type, f"llvm.sqrt.v{vector.lanes}f16", (type, operands[0]))
+        if code:
+            return self.function.op(code, type, *operands)
+        return self.function.cast("fptrunc", vector.type, vector.name, type)
 
     # -- any small float: sign, exponent bits, mantissa bits -------------------------------------------------------------------
 
@@ -195,7 +230,9 @@ class Conversion(Reduction):
         if a.dtype.is_float:
             return self._saturating(a, target)
         if target.is_float:
-            return self._cast("uitofp" if unsigned else "sitofp", a, target)
+            made = self._cast("uitofp" if unsigned else "sitofp", a, target)
+            self.facts.clean.add(made.name)
+            return made
         if target.bits == a.dtype.bits and a.dtype is not _D.DT_BOOL:
             return a._replace(dtype=target)
         if target.bits < a.dtype.bits:

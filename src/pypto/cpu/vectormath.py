@@ -70,6 +70,13 @@ _INLINE_512 = _INLINE | {"tanh", "erf"}  # elsewhere the table look-ups are long
 
 def call(b: Vectors, name: str, *arguments: Vector) -> Vector:
     """``name`` of fp32 or fp64 vectors. Raises ``KeyError`` for a function that is not in ``FUNCTIONS``."""
+    made = _call(b, name, arguments)
+    if all(b.facts.is_clean(v.name) for v in arguments):
+        b.facts.clean.add(made.name)  # a NaN is the argument's, quieted, or the default one
+    return made
+
+
+def _call(b: Vectors, name: str, arguments: tuple[Vector, ...]) -> Vector:
     _, _, emit = FUNCTIONS[name]
     if name in _ANY_FLOAT:
         return emit(b, *arguments)
