@@ -147,6 +147,12 @@ class EmptyAxis(UserError, ValueError):
     message = "Empty tensor is not supported for op: {operation}, dimension[{axis}] has shape value 0."
 
 
+class SizeTooLarge(UserError, ValueError):
+    code = 0xFC0000
+    message = "the element count of {shape} must less than or equal to INT32_MAX(2,147,483,647 = 2147483647) for op: {operation}"
+    help = "work on parts: pypto.view inside pypto.loop"
+
+
 class AxisOutOfRange(UserError, IndexError):
     code = 0xFC0000
     message = (
@@ -156,7 +162,7 @@ class AxisOutOfRange(UserError, IndexError):
 
 class BadPermutation(UserError, ValueError):
     code = 0xFC0000
-    message = "{operation}(): {axes} is not a permutation of the {rank} axes"
+    message = "{operation}(): {axes} does not name each axis of {rank} once"
 
 
 class ShapeEntry(UserError, TypeError):

@@ -12,11 +12,13 @@ The front end drives it; tests and passes may too::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pypto.diagnostics import Span
+from pypto.errors.operations import SizeTooLarge
 from pypto.ir.program import (
     Block,
     Literal,
@@ -35,9 +37,19 @@ from pypto.ops.guards import guards
 from pypto.ops.table import OPERATIONS
 
 
+INT32_MAX = 2**31 - 1
+
+
 def clipped_valid(valid: Sequence[Scalar], offsets: Sequence[Scalar], extent: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """Valid extent of a view: ``min(max(valid - offset, 0), extent)`` per axis (tensor API section 4.6)."""
     return tuple(minimum(maximum(sub(v, o), 0), e) for v, o, e in zip(valid, offsets, extent, strict=True))
+
+
+def check_element_count(operation: str, types: Sequence[TensorType]) -> None:
+    """Static results hold at most 2^31 - 1 elements (tensor API section 8.3)."""
+    for type in types:
+        if type.is_static and math.prod(type.shape) > INT32_MAX:  # type: ignore[arg-type]
+            raise SizeTooLarge(shape=list(type.shape), operation=operation.upper())
 
 
 class Builder:
@@ -77,6 +89,7 @@ class Builder:
         """Append a row of the op table, its guards first; the row's typing rule makes the results. One is returned bare."""
         with guards() as needed:
             types = OPERATIONS[name].infer(operands, attributes)
+        check_element_count(name, types)
         for condition, error in needed:
             self.effect("check", condition, error=error)
         results = tuple(Value(t, hint) for t in types)

@@ -105,22 +105,36 @@ def _group(shape: list[Scalar], valid: list[Scalar], target: list[Scalar]) -> li
     if len(inner) == 1 and len(places) == 1:
         result[places[0]] = inner[0][1]
         return result
-    return _prefix(inner, target, places, result)
+    run = _run(inner)
+    return None if run is None else _placed(run, target, places, result)
 
 
-def _prefix(
-    inner: list[tuple[Scalar, Scalar]], target: list[Scalar], places: list[int], result: list[Scalar]
-) -> list[Scalar] | None:
-    """Only the first axis is partial: the valid part is a run of elements, and must be whole rows of the target's first axis."""
-    if not all(same(s, v) for s, v in inner[1:]):
+def _run(axes: list[tuple[Scalar, Scalar]]) -> Scalar | None:
+    """Number of leading elements that are valid, when the valid part is a run: ones, one partial axis, whole axes."""
+    while len(axes) > 1 and is_one(axes[0][1]):
+        axes = axes[1:]
+    if not all(same(size, valid) for size, valid in axes[1:]):
         return None
-    run = mul(inner[0][1], product([s for s, _ in inner[1:]]))
-    row = product([target[a] for a in places[1:]])
-    remainder = mod(run, row)
-    if not isinstance(remainder, Expression) and remainder != 0:
-        return None
-    require(compare("eq", remainder, 0), PartialNotRepresentable(operation="reshape", valid=run, target=list(target)))
-    for a in places:
-        result[a] = target[a]
-    result[places[0]] = floordiv(run, row)
-    return result
+    return mul(axes[0][1], product([size for size, _ in axes[1:]]))
+
+
+def _placed(run: Scalar, target: list[Scalar], places: list[int], result: list[Scalar]) -> list[Scalar] | None:
+    """A run of elements as whole rows of the outermost target axis that can hold it; a symbolic run must be rows of the first."""
+    for position, axis in enumerate(places):
+        row = product([target[a] for a in places[position + 1 :]])
+        remainder = mod(run, row)
+        if position and not _holds(mul(row, target[axis]), run):
+            return None
+        if isinstance(remainder, Expression) or remainder == 0:
+            error = PartialNotRepresentable(operation="reshape", valid=run, target=list(target))
+            require(compare("eq", remainder, 0), error)
+            result[axis] = floordiv(run, row)
+            for inner in places[position + 1 :]:
+                result[inner] = target[inner]
+            return result
+    return None
+
+
+def _holds(capacity: Scalar, run: Scalar) -> bool:
+    """Whether a run is known to fit."""
+    return compare("le", run, capacity) is True
