@@ -44,8 +44,8 @@ def _parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("show", help="print a kernel's program at each step of compilation")
     one.add_argument("kernel", help="script.py::kernel; the script is run, and must call the kernel")
-    one.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets")
     one.add_argument("--step", default="", help="only steps whose name contains this")
+    one.add_argument("arguments", nargs="*", help="what the script gets (after -- if they begin with a dash)")
     one.set_defaults(command=show)
 
     commands.add_parser("doctor", help="what this machine has and what will be used").set_defaults(command=doctor)

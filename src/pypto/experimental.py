@@ -6,7 +6,16 @@ from typing import Any
 
 from pypto.config import family_setter, read_family
 
-PLANNED = ["gather_in_l1", "gather_in_ub", "transposed_batchmatmul", "online_softmax", "online_softmax_update", "nop", "shmem_load", "shmem_store"]
+PLANNED = (
+    "gather_in_l1",
+    "gather_in_ub",
+    "transposed_batchmatmul",
+    "online_softmax",
+    "online_softmax_update",
+    "nop",
+    "shmem_load",
+    "shmem_store",
+)
 
 
 @family_setter("operation")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -80,7 +81,7 @@ class OptionsScope:
 
 
 class _Options:
-    """``pypto.options``: call it to open a scope. ``current`` and ``scope`` are the forms the house itself uses."""
+    """``pypto.options``: call it to open a scope. It has all that the package ``pypto.options`` has, whose name it hides."""
 
     current = staticmethod(_scopes.current)
     scope = staticmethod(_scopes.scope)
@@ -97,6 +98,9 @@ class _Options:
         for key, value in values.items():
             checked(key, value)
         return OptionsScope(name, values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.modules["pypto.options"], name)
 
     def __repr__(self) -> str:
         return "<function pypto.options>"

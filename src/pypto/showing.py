@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pypto import compiler
+from pypto import compiler, kernel
 from pypto.compat import launcher
 from pypto.errors.compat import KernelNameMissing, KernelNotCalled
 
@@ -35,7 +35,7 @@ def steps_of(target: str, arguments: Sequence[str] = ()) -> list[compiler.Step]:
 def watching(name: str) -> Iterator[list[compiler.Log]]:
     """Collect the log of the first compilation of kernel ``name``, keeping every step's output."""
     logs: list[compiler.Log] = []
-    original = compiler.compile_program
+    original = kernel.compile_program  # the name that a call looks up when it needs a new variant
 
     def compile_and_keep(program: Any, engine: str | None = None, log: compiler.Log | None = None) -> Any:
         if program.name != name:
@@ -45,8 +45,8 @@ def watching(name: str) -> Iterator[list[compiler.Log]]:
         logs.append(kept)
         raise _Found
 
-    compiler.compile_program = compile_and_keep
+    kernel.compile_program = compile_and_keep
     try:
         yield logs
     finally:
-        compiler.compile_program = original
+        kernel.compile_program = original
