@@ -41,7 +41,7 @@ class Maker:
     def statements(self, count):
         visible = len(self.values), len(self.scalars)
         for _ in range(count):
-            self.pick([self.load, self.load, self.compute, self.compute, self.store, self.store, self.scalar] + self.nested())()
+            self.pick([self.load, self.compute, self.store, self.store, self.update, self.update, self.scalar] + self.nested())()
         del self.values[visible[0] :], self.scalars[visible[1] :]
 
     def nested(self):
@@ -56,8 +56,8 @@ class Maker:
 
     def row(self, rows):
         """An offset at which ``rows`` rows fit."""
-        if self.random.random() < 0.4:
-            return self.random.randrange(ROWS - rows + 1)
+        if self.random.random() < 0.7:  # few places, so that statements meet
+            return self.pick([0, 0, 3, 7])
         return ir.mod(self.small(), ROWS - rows + 1)
 
     def condition(self):
@@ -66,7 +66,7 @@ class Maker:
     # -- statements ------------------------------------------------------------------------------------------------------------
 
     def load(self):
-        if self.random.random() < 0.2:
+        if self.random.random() < 0.1:
             eight = self.b.load(self.flat)
             self.values.append(
                 self.b.op(
@@ -79,7 +79,7 @@ class Maker:
     def compute(self):
         if not self.values:
             return self.load()
-        a, b = self.pick(self.values), self.pick([*self.values, number(2.0)])
+        a, b = self.recent(), self.pick([*self.values[-4:], number(2.0)])
         name = self.pick(["add", "sub", "maximum", "neg", "reshape"])
         if name == "reshape":
             self.values.append(self.b.op("reshape", a, shape=(3, COLUMNS), valid=None))
@@ -88,7 +88,16 @@ class Maker:
 
     def store(self):
         if self.values:
-            self.b.store(self.pick(self.storages), self.pick(self.values), (self.row(3), 0))
+            self.b.store(self.pick(self.storages), self.recent(), (self.row(3), 0))
+
+    def recent(self):
+        return self.values[-1] if self.random.random() < 0.5 else self.pick(self.values)
+
+    def update(self):
+        """Read a region, change it, write it somewhere: what depends on order shows."""
+        self.load()
+        self.compute()
+        self.b.store(self.pick(self.storages), self.values[-1], (self.row(3), 0))
 
     def scalar(self):
         index = ir.mod(self.small(), 8)
@@ -103,7 +112,7 @@ class Maker:
         stop = ir.minimum(stop, 4)
         with self.b.loop(start, stop, step) as i:
             self.scalars.append(i)
-            self.statements(3)
+            self.statements(4)
             self.scalars.remove(i)
         self.depth -= 1
 
@@ -115,7 +124,7 @@ class Maker:
         with carrying_loop(self.b, 0, self.pick([self.n, 3]), value, count) as (i, (v, c), carry):
             self.values.append(v)
             self.scalars += [i, c]
-            self.statements(2)
+            self.statements(3)
             given = self.pick([v, value, self.b.op("add", v, self.pick(self.values))])
             carry(given, self.pick([c, ir.add(c, 1), ir.add(c, i), count]))
             self.values.remove(v)
