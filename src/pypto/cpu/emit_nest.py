@@ -242,9 +242,15 @@ class NestEmitter:
                 self._row_pass(current, scope, *lanes)
             else:
                 self._column_pass(current, scope)
-        for store in self.stages.outside_stores:
-            for u in range(len(scope.places)) if self.lanes_axis in store.axes else (0,):
-                self._store(store, u, scope)
+        outside = [
+            (store, u)
+            for store in self.stages.outside_stores
+            for u in (range(len(scope.places)) if self.lanes_axis in store.axes else (0,))
+        ]
+        for store, u in outside:  # everything is read before anything is written
+            self.value(store.term, u, scope)
+        for store, u in outside:
+            self._store(store, u, scope)
 
     def _borders(self, current: Pass) -> list[Term]:
         """Terms outside the inner loop that this pass needs."""
