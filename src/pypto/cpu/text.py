@@ -18,7 +18,8 @@ Module    ``function`` opens a definition, ``declare`` an external (or intrinsic
           ones are one), ``variable`` a writable global, ``require(name, make)`` runs ``make(module)`` the first time only;
           ``externals`` names what a linker must supply.
 Function  ``op cast icmp fcmp select load store gep call intrinsic phi`` return the new value (or nothing);
-          ``block jump branch ret`` make control flow; ``loop``, ``when`` and ``either`` are the structured forms;
+          ``block jump branch ret`` make control flow; ``loop``, ``repeat``, ``when`` and ``either`` are the structured
+          forms;
           ``splat`` spreads a scalar, ``scratch`` reserves stack in the entry block, ``comment`` leaves a trace for readers.
 Integers given as Python ints are fine wherever a value is expected.
 """
@@ -59,14 +60,15 @@ def float_bits(value: float) -> str:
 
 
 class Loop:
-    """What ``Function.loop`` yields. Set ``next`` (in the order of ``carried``) before the block ends, read ``results`` after."""
+    """What ``Function.loop`` and ``repeat`` yield. Set ``next`` (in the order of ``carried``) before the block ends, read ``results`` after."""
 
-    __slots__ = ("carried", "index", "next", "results")
+    __slots__ = ("again", "carried", "index", "next", "results")
 
     def __init__(self, index: str, carried: list[str]) -> None:
         self.index = index
         self.carried = carried
         self.next: Sequence[Operand] = ()
+        self.again: Operand = "false"  # of ``repeat`` only: an i1, whether to run once more
         self.results: list[str] = []
 
 
@@ -226,6 +228,22 @@ class Function:
             self.phi(kind, (start, before), (after, last)) if guarded else str(after)
             for (kind, start), after in zip(carried, inside.next, strict=True)
         ]
+
+    @contextmanager
+    def repeat(self, carried: Sequence[tuple[str, Operand]], hint: str = "repeat") -> Iterator[Loop]:
+        """Run the block at least once and again while ``loop.again`` holds; ``results`` are the last ``next``."""
+        head, done = self.new_label(hint), self.new_label("done")
+        before = self.label
+        self.jump(head)
+        self.block(head)
+        phis = self._open_phis(len(carried))
+        inside = Loop("", [name for _, name in phis])
+        yield inside
+        for (place, name), (kind, start), after in zip(phis, carried, inside.next, strict=True):
+            self._lines[place] = f"{name} = phi {kind} [{start}, %{before}], [{after}, %{self.label}]"
+        self.branch(inside.again, head, done)
+        self.block(done)
+        inside.results = list(map(str, inside.next))
 
     def _open_phis(self, count: int) -> list[tuple[int, str]]:
         """Reserve ``count`` lines; they are written when the loop's last values are known."""

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 
+from pypto.cpu import vectormath_circular as circular
 from pypto.cpu import vectormath_double as double
 from pypto.cpu import vectormath_float as single
 from pypto.cpu.text import Module
@@ -43,13 +44,13 @@ FUNCTIONS: dict[str, tuple[int, float, Emitter]] = {
     "log10": (1, 0.51, double.log10),
     "log1p": (1, 0.51, double.log1p),
     "pow": (2, 0.51, double.power),
-    "sin": (1, 0.51, double.sin),
-    "cos": (1, 0.51, double.cos),
-    "tan": (1, 0.51, double.tan),
-    "asin": (1, 0.51, double.asin),
-    "acos": (1, 0.51, double.acos),
-    "atan": (1, 0.51, double.atan),
-    "atan2": (2, 0.51, double.atan2),
+    "sin": (1, 0.51, circular.sin),
+    "cos": (1, 0.51, circular.cos),
+    "tan": (1, 0.51, circular.tan),
+    "asin": (1, 0.51, circular.asin),
+    "acos": (1, 0.51, circular.acos),
+    "atan": (1, 0.51, circular.atan),
+    "atan2": (2, 0.51, circular.atan2),
     "sinh": (1, 0.51, double.sinh),
     "cosh": (1, 0.51, double.cosh),
     "asinh": (1, 0.51, double.asinh),
