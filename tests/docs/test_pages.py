@@ -30,11 +30,8 @@ def test_every_block_runs(page, tmp_path):
     text = page.read_text(encoding="utf-8")
     if "import torch" in text:
         pytest.importorskip("torch")
-    source = "\n\n".join(BLOCK.findall(text))
-    if "pypto.testing" in source:
-        source = source.replace("import pypto\n", "import pypto\nimport pypto.testing\n", 1)
-    done = run(tmp_path, f"{page.stem}.py", source)
-    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, f"{page.stem}.py", "\n\n".join(BLOCK.findall(text)))
+    assert done.returncode == 0 and not done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("page", PAGE_FILES, ids=lambda p: p.stem)
