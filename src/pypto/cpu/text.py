@@ -60,7 +60,7 @@ def float_bits(value: float) -> str:
 
 
 class Loop:
-    """What ``Function.loop`` and ``repeat`` yield. Set ``next`` (in the order of ``carried``) before the block ends, read ``results`` after."""
+    """What ``loop`` and ``repeat`` yield. Set ``next`` (in the order of ``carried``) inside the block, read ``results`` after."""
 
     __slots__ = ("again", "carried", "index", "next", "results")
 
