@@ -1,6 +1,7 @@
 """Matrix multiplication of the runtime library against numpy in float64 (integers: exact)."""
 
 import ctypes
+import dataclasses
 import functools
 import mmap
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pypto import options
 from pypto.cpu.gemm import KINDS
 from pypto.cpu.library import Runtime, library_module, runtime_library
 from pypto.cpu.target import Target, host, named
@@ -20,17 +22,22 @@ TYPES = {"f32": np.dtype(np.float32), "bf16": np.dtype(ml_dtypes.bfloat16), "f16
 UNIT = 2.0**-23
 
 
-def targets() -> list[Target]:
+@functools.cache
+def targets() -> dict[str, Target]:
+    """The ways this machine can multiply: as it is, without tiles, with AVX2 only."""
     here = host()
-    return [here] if here.isa == "avx2" or not named("avx2").host else [here, named("avx2")]
+    plain = dataclasses.replace(here, features=frozenset(one for one in here.features if not one.startswith("amx")))
+    no_bf16 = dataclasses.replace(plain, features=plain.features - {"avx512bf16", "avx512vnni"})
+    found = {"host": here, "no tiles": plain, "no bf16": no_bf16} if plain != here else {"host": here}
+    return found | ({"avx2": named("avx2")} if named("avx2").host and here.isa != "avx2" else {})
 
 
 @functools.cache
 def runtime(isa: str) -> Runtime:
-    return runtime_library(next(target for target in targets() if target.isa == isa))
+    return runtime_library(targets()[isa])
 
 
-ISAS = [target.isa for target in targets()]
+ISAS = list(targets())
 
 
 def numbers(kind: str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
@@ -213,6 +220,96 @@ def test_nothing_outside_the_operands_is_touched(kind: str, at_end: bool) -> Non
                 want, bound = expected(a.T if ta else a, b.T if tb else b, kind)
                 assert (np.abs(c - want) <= bound).all()
                 del keep
+
+
+# -- whole products on the workers -------------------------------------------------------------------------------------------------
+
+PRODUCT = [I, P, I, I, P, I, I, I, I, I, P, I, I, P, P]
+EPILOGUE = ctypes.CFUNCTYPE(None, P, I, I, I, I, P, I)
+
+
+def product(isa: str, kind: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, flags: tuple[int, int, int]) -> None:
+    ta, tb, add = flags
+    m, k = a.shape[::-1] if ta else a.shape
+    n = b.shape[0] if tb else b.shape[1]
+    call = runtime(isa).function(f"pypto_product_{kind}", *PRODUCT)
+    values = (a.ctypes.data, pitch(a), ta, b.ctypes.data, pitch(b), tb, m, n, k, c.ctypes.data, pitch(c), add, None, None)
+    assert call(*values) == 0
+
+
+PRODUCTS = [(300, 200, 100), (600, 130, 70), (40, 700, 90), (257, 65, 600), (1, 1000, 50), (0, 5, 5), (300, 70, 0), (3, 0, 7)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("isa", ISAS)
+def test_products(isa: str, kind: str) -> None:
+    rng = np.random.default_rng(2)
+    for index, (m, n, k) in enumerate(PRODUCTS):
+        for ta, tb in [(0, 0), (0, 1), (1, 0), (1, 1)]:
+            a, b = numbers(kind, (k, m) if ta else (m, k), rng), numbers(kind, (n, k) if tb else (k, n), rng)
+            add = (index + ta + tb) % 2
+            before = rng.integers(-9, 9, (m, n)).astype(result_type(kind))
+            c = before.copy()
+            product(isa, kind, a, b, c, (ta, tb, add))
+            want, bound = expected(a.T if ta else a, b.T if tb else b, kind)
+            assert (np.abs(c - want - before * add) <= bound + UNIT * 9 * add * (1 + np.sqrt(k))).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_products_do_not_depend_on_the_number_of_workers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = runtime("host")
+    monkeypatch.setattr(one.team, "_torch_team", lambda: 0)
+    rng = np.random.default_rng(2)
+    for m, n, k in [(700, 300, 650), (100, 900, 650)]:
+        a, b = numbers(kind, (m, k), rng), numbers(kind, (k, n), rng)
+        results = []
+        for workers in (1, 2, 4, 7):
+            with options.scope("test", {"cpu.threads": workers}):
+                one.team.ensure()
+                c = np.zeros((m, n), result_type(kind))
+                product("host", kind, a, b, c, (0, 0, 0))
+                results.append(c)
+        assert all(np.array_equal(results[0], other) for other in results[1:])
+    monkeypatch.undo()
+    one.team.ensure()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_epilogues_see_every_block_once(kind: str) -> None:
+    rng = np.random.default_rng(4)
+    for m, n, k in [(300, 200, 90), (30, 500, 90), (270, 33, 0)]:
+        a, b = numbers(kind, (m, k), rng), numbers(kind, (k, n), rng)
+        c, seen = np.zeros((m, n), result_type(kind)), np.zeros((m, n), np.int64)
+
+        def take(argument: int, row: int, rows: int, column: int, columns: int, block: int, ld: int, c=c, seen=seen) -> None:
+            assert argument == 77
+            flat = (ctypes.c_int32 * (rows * ld)).from_address(block)
+            values = np.frombuffer(flat, c.dtype).reshape(rows, ld)[:, :columns]
+            c[row : row + rows, column : column + columns] = values
+            seen[row : row + rows, column : column + columns] += 1
+
+        callback = EPILOGUE(take)
+        call = runtime("host").function(f"pypto_product_{kind}", *PRODUCT)
+        values = (a.ctypes.data, k, 0, b.ctypes.data, n, 0, m, n, k, None, 0, 0, ctypes.cast(callback, P), 77)
+        assert call(*values) == 0
+        want, bound = expected(a, b, kind)
+        assert (seen == 1).all() and (np.abs(c - want) <= bound).all()
+
+
+@pytest.mark.parametrize("kind", ["bf16", "f16"])
+@pytest.mark.parametrize("isa", ISAS)
+def test_ready_epilogues_round(isa: str, kind: str) -> None:
+    rng = np.random.default_rng(4)
+    block = (rng.standard_normal((37, 85)) * 1e4).astype(np.float32)
+    block[0, :3] = np.nan, np.inf, -np.inf
+    out = np.zeros((50, 100), TYPES[kind])
+    argument = np.array([out.ctypes.data, 100], np.int64)
+    call = runtime(isa).function(f"pypto_store_{kind}", None, P, I, I, I, I, P, I)
+    call(argument.ctypes.data, 5, 37, 11, 83, block.ctypes.data, 85)
+    want = np.zeros_like(out)
+    with np.errstate(over="ignore"):
+        want[5:42, 11:94] = block[:, :83].astype(TYPES[kind])
+    assert np.array_equal(out.view(np.uint16), want.view(np.uint16))
 
 
 @pytest.mark.parametrize("isa", ["neon", "avx2", "avx512"])

@@ -11,7 +11,10 @@ pypto_matmul_<kind>  pypto_matmul_scratch_<kind>                                
 
 from __future__ import annotations
 
-from pypto.cpu.gemm_vector import GEMM, add_vector_gemm
+from pypto.cpu.gemm_driver import GEMM
+from pypto.cpu.gemm_parallel import add_product
+from pypto.cpu.gemm_tile import add_tile_gemm
+from pypto.cpu.gemm_vector import add_vector_gemm
 from pypto.cpu.packing import PANEL, Format, add_packing, invoke, parameters
 from pypto.cpu.target import Target
 from pypto.cpu.text import Module
@@ -22,6 +25,12 @@ KINDS = ("f32", "bf16", "f16", "i8")
 def format_of(kind: str, target: Target) -> Format:
     """The format a kind of matrix is packed in on a target."""
     layout = "wide" if target.isa == "avx512" else "narrow"
+    if kind == "bf16" and target.has("amx-tile", "amx-bf16"):
+        return Format(kind, "tile", 2, "tile")
+    if kind == "i8" and target.has("amx-tile", "amx-int8"):
+        return Format(kind, "tile", 4, "tile")
+    if kind == "f16" and target.has("amx-tile", "amx-bf16"):
+        return Format(kind, "split", 2, "split")
     if kind == "bf16" and target.has("avx512bf16", "avx512bw"):
         return Format(kind, "dot", 2, layout)
     if kind == "i8":
@@ -33,12 +42,17 @@ def add_gemm(module: Module, target: Target, kind: str) -> None:
     """Add everything about one kind of matrix to a module."""
     fmt = format_of(kind, target)
     add_packing(module, target, fmt)
-    add_vector_gemm(module, target, fmt)
+    if fmt.method in ("tile", "split"):
+        add_tile_gemm(module, target, fmt)
+    else:
+        add_vector_gemm(module, target, fmt)
     _matmul(module, fmt)
+    add_product(module, target, fmt)
 
 
-_FAMILIES = ("packed_bytes", "pack_b", "gemm", "gemm_scratch", "matmul", "matmul_scratch")
+_FAMILIES = ("packed_bytes", "pack_b", "gemm", "gemm_scratch", "matmul", "matmul_scratch", "product")
 KIND_OF = {f"pypto_{family}_{kind}": kind for family in _FAMILIES for kind in KINDS}
+KIND_OF |= {"pypto_store_bf16": "bf16", "pypto_store_f16": "f16"}
 
 
 def symbols_of(kind: str) -> list[str]:

@@ -3,24 +3,22 @@
     multiply   6 rows × 64 columns (narrow: 16) of C += A·B over a stretch of k, everything in registers.
                A is read in place, six rows side by side, one word broadcast per row and step; B comes packed.
     edge       the same into a local tile, of which the valid part is copied to C.
-    rows       all panels × all groups of six rows of one stretch of k.
-    gemm       stretches of k × groups of rows that fit the second-level cache; packs A where it cannot be read in place.
+    rows       all register tiles of one block of C and one stretch of k. The loops around it: ``gemm_driver.py``.
 
-One accumulator per element of C, started from C itself from the second stretch on: results do not depend on the
-blocking. ``STRETCH`` and ``ROWS``: 128…1024 and 96…384 measured within noise of each other.
+A stretch of 128…1024 words and groups of 96…384 rows measured within noise of each other.
 """
 
 from __future__ import annotations
 
-from pypto.cpu.packing import BLOCK, MOVER, PANEL, Format, invoke, mover_name, panel_bytes, parameters, shuffle, smaller, steps_of
+from pypto.cpu.gemm_driver import ROWS, ROWS_NAMES, Blocking, Driver, pack_a_function
+from pypto.cpu.packing import BLOCK, PANEL, Format, invoke, parameters, shuffle, smaller
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module, Operand
 
 HEIGHT = 6  # rows of the register tile: 24 accumulators of 16 lanes, 4 of B, 1 broadcast of 32 registers
-STRETCH = 512  # words of k at a time: 128 KiB of packed B
-ROWS = 192  # rows at a time; a multiple of 6 and of 16
 UNROLL = 4
-PITCH = STRETCH * 4 + 64  # bytes between packed rows of A: one line more than a power of two, so that rows spread over the cache
+# 192 rows × 512 words of A are 384 KiB, a stretch of one panel of B is 128 KiB.
+BLOCKING = Blocking(rows=192, columns=256, stretch=512, a_bytes=1 << 20, row_step=48)
 
 _F, _I = "<16 x float>", "<16 x i32>"
 
@@ -38,9 +36,8 @@ def add_vector_gemm(module: Module, target: Target, fmt: Format) -> None:
     _multiply(module, target, fmt)
     _edge(module, fmt)
     _rows(module, fmt)
-    _pack_a(module, fmt)
-    _gemm(module, fmt)
-    _gemm_scratch(module, fmt)
+    pack_a_function(module, fmt, _place_of_a)
+    VectorDriver(module, fmt).write()
 
 
 # -- the register tile -----------------------------------------------------------------------------------------------------------
@@ -170,14 +167,9 @@ def copy_rows(f: Function, to: str, to_stride: Operand, source: str, stride: Ope
 # -- loops -----------------------------------------------------------------------------------------------------------------------
 
 
-ROWS_KINDS = "piiipiiipii"
-
-
 def _rows(module: Module, fmt: Format) -> None:
-    """``rows(a, stride, rows, n, b, panel_bytes, part_bytes, steps, c, ldc, accumulate)``: one stretch of k, all of n."""
-    listed = parameters(ROWS_KINDS, "a stride rows n b panel part steps c ldc accumulate")
-    f = module.function("void", f"pypto_rows_{fmt.name}", listed, linkage="internal", attributes="noinline")
-    a, stride, rows, n, b, panel, part, steps, c, ldc, accumulate = f.arguments
+    f = module.function("void", f"pypto_rows_{fmt.name}", parameters(ROWS, ROWS_NAMES), linkage="internal", attributes="noinline")
+    a, stride, _, _, _, rows, n, b, panel, part, steps, c, ldc, accumulate = f.arguments
     width = tile_width(fmt)
     with f.loop(0, n, width) as across:
         columns = smaller(f, f.op("sub", "i64", n, across.index), width)
@@ -211,106 +203,37 @@ def _panel_start(f: Function, fmt: Format, b: str, panel: str, part: str, column
     return f.gep("i8", start, f.op("mul", "i64", quarter, part))
 
 
-PACK_A = "piiiiiiiip"
+def _row_pitch(f: Function, steps: str) -> str:
+    """Bytes between packed rows of A: one line more than the words, so that rows spread over the cache."""
+    return f.op("add", "i64", f.op("shl", "i64", steps, 2), 64)
 
 
-def _pack_a(module: Module, fmt: Format) -> None:
-    """``pack_a(a, lda, transposed, row, rows, step, steps, m, k, to)``: rows of words at ``PITCH``; lda in elements."""
-    listed = parameters(PACK_A, "a lda transposed row rows step steps m k to")
-    f = module.function("void", f"pypto_pack_a_{fmt.name}", listed, linkage="internal", attributes="noinline")
-    _, lda, is_transposed, row, rows, step, steps, *_, to = f.arguments
-    stride = f.op("mul", "i64", lda, fmt.bytes)
-
-    def blocks(reading: str) -> list[Operand]:
-        with f.loop(0, rows, BLOCK) as down, f.loop(0, steps, BLOCK) as along:
-            place = f.gep("i32", f.gep("i8", to, f.op("mul", "i64", down.index, PITCH)), along.index)
-            first_m = f.op("add", "i64", row, down.index)
-            first_k = f.op("mul", "i64", f.op("add", "i64", step, along.index), fmt.group)
-            move_a(f, fmt, reading, stride, first_m, first_k, place, PITCH)
-        return []
-
-    f.either(f.icmp("ne", "i64", is_transposed, 0), lambda: blocks("across"), lambda: blocks("along"))
-    f.ret()
+def _place_of_a(f: Function, to: str, steps: str, row: str, step: str) -> tuple[str, str]:
+    pitch = _row_pitch(f, steps)
+    return f.gep("i32", f.gep("i8", to, f.op("mul", "i64", row, pitch)), step), pitch
 
 
-def move_a(f: Function, fmt: Format, reading: str, stride: str, first_m: str, first_k: str, to: str, pitch: int) -> str:
-    """Move one block of A: 16 rows of 16 words; ``f`` is a function with ``pack_a``'s parameters."""
-    a, m, k = f.arguments[0], f.arguments[7], f.arguments[8]
-    left_m, left_k = f.op("sub", "i64", m, first_m), f.op("sub", "i64", k, first_k)
-    line, element, lines, count = (
-        (first_k, first_m, left_k, left_m) if reading == "across" else (first_m, first_k, left_m, left_k)
-    )
-    source = f.gep("i8", a, f.op("add", "i64", f.op("mul", "i64", line, stride), f.op("mul", "i64", element, fmt.bytes)))
-    return invoke(f, "i32", mover_name(fmt, reading, reading == "across"), MOVER, source, stride, lines, count, to, pitch)
+class VectorDriver(Driver):
+    blocking = BLOCKING
 
+    def in_place(self, f: Function) -> str:
+        is_transposed, k = f.arguments[2], f.arguments[5]
+        if not self.fmt.reads_in_place:
+            return "false"
+        plain = f.icmp("eq", "i64", is_transposed, 0)
+        if self.fmt.group == 1:
+            return plain
+        return f.op("and", "i1", plain, f.icmp("eq", "i64", f.op("urem", "i64", k, self.fmt.group), 0))
 
-GEMM = "piiiiippiip"
-GEMM_NAMES = "a lda transposed m n k packed_b c ldc accumulate scratch"
+    def packed_row_bytes(self, f: Function, steps: str) -> str:
+        return _row_pitch(f, steps)
 
+    def describe(self, f: Function, direct: bool, steps: str) -> list[Operand]:
+        stride = f.op("mul", "i64", f.arguments[1], self.fmt.bytes) if direct else _row_pitch(f, steps)
+        return [stride, 0, 0, 0, 4]
 
-def _gemm(module: Module, fmt: Format) -> None:
-    f = module.function("void", f"pypto_gemm_{fmt.kind}", parameters(GEMM, GEMM_NAMES))
-    _, lda, is_transposed, m, n, k, packed, c, ldc, accumulate, _ = f.arguments
-    steps = steps_of(f, fmt, k)
-    panel = panel_bytes(f, fmt, steps)
-    part = f.op("mul", "i64", steps, BLOCK * 4)
-    words = f.op("sdiv", "i64", f.op("add", "i64", k, fmt.group - 1), fmt.group)
-    pitch = f.op("mul", "i64", ldc, 4)
-    in_place = _in_place(f, fmt, is_transposed, k)
-    stride = f.op("mul", "i64", lda, fmt.bytes)
-    clear_without_steps(f, m, n, k, c, pitch, accumulate)
-    with f.loop(0, words, STRETCH) as stretch:
-        here = smaller(f, f.op("sub", "i64", words, stretch.index), STRETCH)
-        later = f.cast("zext", "i1", f.icmp("ne", "i64", stretch.index, 0), "i64")
-        adds = f.op("or", "i64", accumulate, later)
-        start = f.gep("i32", packed, f.op("mul", "i64", stretch.index, tile_width(fmt)))
-        with f.loop(0, m, ROWS) as group:
-            rows = smaller(f, f.op("sub", "i64", m, group.index), ROWS)
-            source, source_stride = _source_rows(f, fmt, in_place, stride, stretch.index, here, group.index, rows)
-            place = f.gep("i8", c, f.op("mul", "i64", group.index, pitch))
-            values = (source, source_stride, rows, n, start, panel, part, here, place, pitch, adds)
-            invoke(f, "void", f"pypto_rows_{fmt.name}", ROWS_KINDS, *values)
-    f.ret()
+    def stretch_of_b(self, f: Function, step: str) -> str:
+        return f.op("mul", "i64", step, tile_width(self.fmt) * 4)
 
-
-def _in_place(f: Function, fmt: Format, is_transposed: str, k: str) -> str:
-    """Whether A's words can be broadcast from where they lie."""
-    if not fmt.reads_in_place:
-        return "false"
-    plain = f.icmp("eq", "i64", is_transposed, 0)
-    if fmt.group == 1:
-        return plain
-    return f.op("and", "i1", plain, f.icmp("eq", "i64", f.op("urem", "i64", k, fmt.group), 0))
-
-
-def _source_rows(
-    f: Function, fmt: Format, in_place: str, stride: str, step: str, steps: str, row: str, rows: str
-) -> tuple[str, str]:
-    """Pointer and stride of the rows of A to multiply: in place, or after packing them into the scratch."""
-    a, lda, is_transposed, m, _, k, *_, scratch = f.arguments
-
-    def direct() -> list[Operand]:
-        offset = f.op("add", "i64", f.op("mul", "i64", row, stride), f.op("mul", "i64", step, 4))
-        return [f.gep("i8", a, offset), stride]
-
-    def packed() -> list[Operand]:
-        values = (a, lda, is_transposed, row, rows, step, steps, m, k, scratch)
-        invoke(f, "void", f"pypto_pack_a_{fmt.name}", PACK_A, *values)
-        return [scratch, PITCH]
-
-    source, source_stride = f.either(in_place, direct, packed, ["ptr", "i64"])
-    return source, source_stride
-
-
-def clear_without_steps(f: Function, m: str, n: str, k: str, c: str, pitch: str, accumulate: str) -> None:
-    """A product over an empty k is zero."""
-    f.module.declare("ptr", "memset", "ptr, i32, i64")
-    empty = f.op("and", "i1", f.icmp("sle", "i64", k, 0), f.icmp("eq", "i64", accumulate, 0))
-    with f.when(f.op("and", "i1", empty, f.icmp("sgt", "i64", n, 0))), f.loop(0, m, 1) as loop:
-        row = f.gep("i8", c, f.op("mul", "i64", loop.index, pitch))
-        f.call("ptr", "@memset", ("ptr", row), ("i32", 0), ("i64", f.op("mul", "i64", n, 4)))
-
-
-def _gemm_scratch(module: Module, fmt: Format) -> None:
-    f = module.function("i64", f"pypto_gemm_scratch_{fmt.kind}", parameters("iii", "m n k"))
-    f.ret("i64", ROWS * PITCH)
+    def words(self, f: Function, steps: str) -> str:
+        return f.op("sdiv", "i64", f.op("add", "i64", f.arguments[5], self.fmt.group - 1), self.fmt.group)

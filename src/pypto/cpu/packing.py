@@ -95,8 +95,9 @@ def parameters(kinds: str, names: str) -> list[tuple[str, str]]:
 
 
 def invoke(f: Function, result: str, name: str, kinds: str, *values: Operand) -> str:
-    """Call ``@name`` with arguments whose types are given by letters, as in ``parameters``."""
-    return f.call(result, f"@{name}", *((_LETTERS[kind], value) for kind, value in zip(kinds, values, strict=True)))
+    """Call ``@name`` (or a pointer value, ``%name``); argument types are given by letters, as in ``parameters``."""
+    callee = name if name.startswith("%") else f"@{name}"
+    return f.call(result, callee, *((_LETTERS[kind], value) for kind, value in zip(kinds, values, strict=True)))
 
 
 def smaller(f: Function, a: Operand, b: Operand) -> str:
