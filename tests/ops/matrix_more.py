@@ -1,4 +1,4 @@
-"""Cases of everything that is not plain elementwise or a reduction: casts, powers, composites, matmul, movement, indexing, scans."""
+"""Cases of casts, powers, composites, matmul, movement, indexing and scans."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def to_integer(value: float | int, target: DataType, saturate: bool) -> int:
     return min(max(value, info.min), info.max) if saturate else judges.wrapped(value, target.numpy)
 
 
-# -- powers, clip, lrelu, composites ----------------------------------------------------------------------------------------------
+# -- powers, clip, lrelu, composites ------------------------------------------------------------------------------------------
 
 
 def power(name: str, dtype: DataType, rng: np.random.Generator) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""``ops.table.Vectors`` on numpy arrays: runs the ``lower`` column of elementwise rows, so that it is tested without a compiler."""
+"""``ops.table.Vectors`` on numpy arrays: tests the ``lower`` column of elementwise rows without a compiler."""
 
 from __future__ import annotations
 

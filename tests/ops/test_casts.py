@@ -7,9 +7,9 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
+
 from ops.harness import Case, check
 from ops.numpy_vectors import run_lowered
-
 from pypto import ops
 from pypto.dtypes import DataType
 from pypto.enums import CastMode, SaturationMode

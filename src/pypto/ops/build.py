@@ -36,7 +36,6 @@ from pypto.ir.symbols import Scalar, maximum, minimum, sub
 from pypto.ops.guards import guards
 from pypto.ops.table import OPERATIONS
 
-
 INT32_MAX = 2**31 - 1
 
 
