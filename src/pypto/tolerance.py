@@ -113,7 +113,7 @@ SOFTMAX_SPREAD = 52.0
 
 
 def softmax_ulps(length: int) -> float:
-    """Numerator and denominator each err by the spread and exp's own bound, the sum by its length, the quotient by half a unit."""
+    """Numerator and denominator each err by the spread and exp's bound, the sum by its length, the quotient by half a unit."""
     return 2 * (SOFTMAX_SPREAD + FUNCTION_ULPS["exp"]) + length + 1.0
 
 

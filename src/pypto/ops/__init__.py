@@ -20,6 +20,7 @@ from pypto.ops import (  # noqa: F401
     power,
     reduction,
     scan,
+    signs,
 )
 from pypto.ops.table import OPERATIONS
 

@@ -230,7 +230,7 @@ def floor_of_quotient(input: Any, other: Any) -> Any:
     >>> evaluate(floor_of_quotient, [-7.0, 7.0], 3.0).tolist()
     [-3.0, 2.0]
     """
-    from pypto.ops.functions import floor
+    from pypto.ops.signs import floor
 
     return floor(div(input, other))
 

@@ -12,9 +12,10 @@ from pypto.ops.arithmetic import add, div, mul, sub
 from pypto.ops.casting import cast
 from pypto.ops.dtype_sets import F32
 from pypto.ops.families import composite
-from pypto.ops.functions import exp, neg, sqrt
+from pypto.ops.functions import exp, sqrt
 from pypto.ops.movement import reshape
 from pypto.ops.reduction import amax, sum
+from pypto.ops.signs import neg
 
 
 @composite("sigmoid", method=True)
