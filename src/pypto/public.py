@@ -35,6 +35,7 @@ HOMES: dict[str, str] = {
     "pypto.helpers": "ceildiv",
     "pypto.platforms": "platform",
     "pypto.kernel": "jit",
+    "pypto.verification": "pass_verify_print",
 }
 
 # Names that are called differently where they live.
