@@ -26,6 +26,8 @@ warn_about_reference()
 
 def __getattr__(name: str) -> Any:
     """Find a public name where it lives; a documented name that does not exist yet says so."""
+    if name == "__all__":
+        return _exported()
     if name.startswith("__"):
         raise AttributeError(name)
     value = _find(name)
@@ -56,6 +58,18 @@ def _operation(name: str) -> Any:
     rooms = importlib.import_module("pypto.ops")
     row = importlib.import_module("pypto.ops.table").OPERATIONS.get(name)
     return row.function if row is not None else getattr(rooms, name, None)
+
+
+def _exported() -> list[str]:
+    """Names of ``from pypto import *``: all public ones that would not hide a builtin (``min``, ``sum``, ``print`` …)."""
+    import builtins
+
+    from pypto.ops.table import OPERATIONS
+
+    importlib.import_module("pypto.ops")
+    rows = [name for name, row in OPERATIONS.items() if row.public]
+    names = {*DataType.__members__, "DataType", "frontend", "options", *HOME_OF, *RENAMED, *ALIASES, *rows}
+    return sorted(name for name in names if not hasattr(builtins, name))
 
 
 def __dir__() -> list[str]:

@@ -22,7 +22,7 @@ from pypto.errors.frontend import (
     StoreValue,
     TooManyEllipses,
 )
-from pypto.frontend.structure import current_tracer, move, number_of, read_region, with_axes, write_region
+from pypto.frontend.structure import current_tracer, move, number_of, read_region, require_equal, with_axes, write_region
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor, as_user
 from pypto.frontend.trace import Tracer, scalar_kind
@@ -205,16 +205,9 @@ def _match(tracer: Tracer, axis: Axis, size: Scalar, type: TensorType, position:
     """A slice that says where it ends must have the value's extent."""
     if axis.stop is None:
         return
-    from pypto.ir.simplify_symbols import simplify
-
-    difference = simplify(ir.sub(extent(axis, size), type.shape[position]))
-    if isinstance(difference, int) and difference == 0:
-        return
     shown = [str(as_user(x)) for x in type.shape], [str(as_user(x)) for x in region]
     error = StoreShape(got=f"[{', '.join(shown[0])}]", expected=f"[{', '.join(shown[1])}]")
-    if isinstance(difference, int):
-        raise error
-    tracer.check(ir.compare("eq", difference, 0), error)
+    require_equal(tracer, extent(axis, size), type.shape[position], error)
 
 
 def write_element(tracer: Tracer, tensor: Tensor, indices: list[Scalar], value: Any) -> None:

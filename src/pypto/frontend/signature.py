@@ -160,10 +160,10 @@ def _axis(mark: Any, axis: int, host: HostTensor, marks: list[Any], facts: Mappi
     size = host.shape[axis]
     if isinstance(mark, SymbolicScalar):
         return str(mark)
-    if mark in (StatusType.DYNAMIC, StatusType.DYN) or (isinstance(mark, int) and mark == -1) or axis in host.dynamic:
+    if mark in (StatusType.DYNAMIC, StatusType.DYN) or (isinstance(mark, int) and mark == -1):
         return None
     if mark is StatusType.STATIC:
-        return size
+        return None if axis in host.dynamic else size
     if int(mark) != size:
         shown = [m.name if isinstance(m, StatusType) else m for m in marks]
         raise ShapeMismatch(got=list(host.shape), expected=str(shown).replace("Ellipsis", "..."), axis=axis, **facts)

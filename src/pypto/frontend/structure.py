@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto.dtypes import DataType
+from pypto.errors.base import UserError
 from pypto.errors.frontend import (
     AssembleArguments,
     MovedNotTensor,
@@ -186,9 +187,23 @@ def move(target: Tensor, source: Tensor) -> None:
         return
     type = tracer.type_of(target)
     check_dtype(target, type, value_type)
-    if type.shape != value_type.shape:
+    if type.rank != value_type.rank:
         raise StoreShape(got=sizes_text(value_type.shape), expected=sizes_text(type.shape))
+    for expected, got in zip(type.shape, value_type.shape, strict=True):
+        require_equal(tracer, expected, got, StoreShape(got=sizes_text(value_type.shape), expected=sizes_text(type.shape)))
     tracer.store_whole(target, tracer.value_of(source))
+
+
+def require_equal(tracer: Tracer, expected: Scalar, got: Scalar, error: UserError) -> None:
+    """Two extents must agree: decided now where they are known, else checked when the kernel runs."""
+    from pypto.ir.simplify_symbols import simplify
+
+    difference = simplify(ir.sub(expected, got))
+    if isinstance(difference, int):
+        if difference != 0:
+            raise error
+        return
+    tracer.check(ir.compare("eq", difference, 0), error)
 
 
 def assemble(*arguments: Any, parallel: bool = False) -> None:
@@ -327,7 +342,7 @@ def print(*values: Any, sep: str = " ", end: str = "\n") -> None:
         else:
             operands.append(operand)
             text.append("")
-    text[-1] += end
+    text[-1] += end.removesuffix("\n")  # the engines end the line
     tracer.builder.span = tracer.span
     tracer.builder.effect("print", *operands, text=tuple(text))
 
