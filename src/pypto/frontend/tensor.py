@@ -349,6 +349,6 @@ def install_operations() -> None:
 
 
 def _operator(row: Operation, operator: str) -> Callable[..., Any]:
-    if operator.startswith("__r") and operator not in ("__rshift__",):
+    if operator.startswith("__r") and operator not in ("__rshift__", "__round__"):
         return _reflected(row.function)
     return row.function
