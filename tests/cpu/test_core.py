@@ -376,3 +376,42 @@ def test_results_do_not_depend_on_calls():
     (_, first), _ = both(program, [array(512, 1000), np.zeros((512, 1000), np.float32)])
     (_, second), _ = both(program, [array(512, 1000), np.zeros((512, 1000), np.float32)])
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("dtype", [F32, BF16])
+@pytest.mark.parametrize("shape", [(300, 130, 500), (40, 64, 700), (33, 7, 17)])
+def test_matmul_with_epilogue(shape, dtype):
+    m, k, n = shape
+    b = Builder("linear")
+    x, w = matrix(b, "x", m, k, dtype=dtype), matrix(b, "w", k, n, dtype=dtype)
+    bias, y = matrix(b, "b", 1, n), matrix(b, "y", m, n, dtype=dtype)
+    p = b.op("matmul", b.load(x), b.load(w), out_dtype=F32, a_trans=False, b_trans=False)
+    h = b.op("tanh", b.op("add", p, b.load(bias)))
+    b.store(y, h if dtype is F32 else b.op("cast", h, dtype=dtype, mode="rint", saturate=False))
+    program = b.finish()
+    assert "then on every block" in generate(program).nests
+    arrays = [array(m, k, dtype=dtype), array(k, n, dtype=dtype, seed=1), array(1, n, seed=2), np.zeros((m, n), dtype.numpy)]
+    agree(program, arrays, ulps=2, relative=1e-4, absolute=1e-4)
+
+
+def test_product_goes_straight_to_its_place():
+    b = Builder("straight")
+    x, w, y = matrix(b, "x", 64, 32), matrix(b, "w", 32, 48), matrix(b, "y", 70, 60)
+    b.store(y, b.op("matmul", b.load(x), b.load(w), out_dtype=F32, a_trans=False, b_trans=False), (3, 5))
+    program = b.finish()
+    assert "nest" not in generate(program).nests
+    agree(program, [array(64, 32), array(32, 48), array(70, 60)], relative=1e-4, absolute=1e-4)
+
+
+def test_matmul_into_its_own_operand():
+    b = Builder("own")
+    x, w = matrix(b, "x", 64, 64), matrix(b, "w", 64, 64)
+    b.store(x, b.op("matmul", b.load(x), b.load(w), out_dtype=F32, a_trans=False, b_trans=False))
+    agree(b.finish(), [array(64, 64), array(64, 64)], relative=1e-4, absolute=1e-3)
+
+
+def test_batches_shared_by_tasks():
+    b = Builder("batches")
+    x, w, y = matrix(b, "x", 40, 30, 64), matrix(b, "w", 40, 64, 48), matrix(b, "y", 40, 30, 48)
+    b.store(y, b.op("exp", b.op("matmul", b.load(x), b.load(w), out_dtype=F32, a_trans=False, b_trans=False)))
+    agree(b.finish(), [array(40, 30, 64) * 0.1, array(40, 64, 48), np.zeros((40, 30, 48), np.float32)], relative=1e-4)

@@ -117,6 +117,27 @@ class Context:
         self.f.call("void", self.module.require("fail", make_fail), *arguments)
         self.leave()
 
+    def acquire(self, size: str | int) -> str:
+        """Pooled memory, 64-byte aligned; without memory the kernel stops."""
+        self.module.declare("ptr", "pypto_acquire", "i64")
+        self.module.declare("void", "pypto_release", "ptr, i64")
+        place = self.f.call("ptr", "@pypto_acquire", ("i64", size))
+        self.out_of_memory_if(self.f.icmp("eq", "ptr", place, "null"))
+        return place
+
+    def release(self, place: str, size: str | int) -> None:
+        self.f.call("void", "@pypto_release", ("ptr", place), ("i64", size))
+
+    def out_of_memory_if(self, condition: str) -> None:
+        wrong, go_on = self.f.new_label("wrong"), self.f.new_label("fine")
+        self.f.branch(condition, wrong, go_on)
+        self.f.block(wrong)
+        record = self.lookup("record")
+        assert record is not None
+        self.f.store("i64", OUT_OF_MEMORY, record)
+        self.leave()
+        self.f.block(go_on)
+
     def leave(self) -> None:
         """Jump to the end of the function, where its arena is given back."""
         self.may_stop = True
@@ -130,6 +151,7 @@ class Context:
 
 
 RECORD_WORDS = 16
+CALL_FAILED, OUT_OF_MEMORY = -1, -2  # in place of a site number in word 0
 _LOCK, _SEQUENCE = 14, 15  # words of the error record behind the facts
 MOST_FACTS = 12
 

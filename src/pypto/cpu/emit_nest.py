@@ -85,7 +85,12 @@ class Scope:
 
 
 class NestEmitter:
-    def __init__(self, module: Module, target: Target, nest: Nest, name: str, streaming: bool = False) -> None:
+    """``tile``: a rank-2 nest without reduction also takes a range of lanes, ``i64 low, i64 high``."""
+
+    def __init__(
+        self, module: Module, target: Target, nest: Nest, name: str, streaming: bool = False, tile: bool = False
+    ) -> None:
+        self.tile = tile
         self.nest = nest
         self.target = target
         self.stages: Stages = stages_of(nest)
@@ -122,7 +127,8 @@ class NestEmitter:
     def header(self) -> str:
         parameters = [f"ptr %p{i}" for i in range(len(self.pointers))]
         parameters += [f"{SCALAR_TYPES[kind_of(s)]} %s{i}" for i, s in enumerate(self.scalars)]
-        parameters += ["i64 %first", "i64 %last"] + (["ptr %rows"] if self.row_bytes else [])
+        parameters += ["i64 %first", "i64 %last"] + (["i64 %low", "i64 %high"] if self.tile else [])
+        parameters += ["ptr %rows"] if self.row_bytes else []
         return f"define internal void @{self.f.name}({', '.join(parameters)}) noinline #0"
 
     # -- the function ----------------------------------------------------------------------------------------------------------
@@ -180,6 +186,10 @@ class NestEmitter:
         if self.nest.rank == 0:
             self._run(Scope({}, {}, [Place(0, None)]))
             return ""
+        if self.tile:
+            with self.f.loop("%first", "%last", hint="row") as row:
+                self._row({0: row.index}, "%low", "%high")
+            return "rows"
         if self.outer:
             with self.f.loop("%first", "%last", hint="row") as row:
                 self._row(self._outer_indices(row.index), 0, self.scalar(self.nest.extents[self.lanes_axis]))

@@ -85,6 +85,27 @@ class MatmulItem(Item):
 
 
 @dataclass(eq=False)
+class ProductItem(Item):
+    """A matmul whose result only ``nest`` reads: the nest runs on every finished block while it is in cache (elementwise, rank 2)."""
+
+    matmul: MatmulItem
+    nest: NestItem
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return self.matmul.reads | (self.nest.reads - {self.matmul.c.buffer})
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return self.nest.writes
+
+    def lines(self) -> Iterator[str]:
+        yield from self.matmul.lines()
+        yield "  then on every block of it"
+        yield from (f"    {line}" for line in self.nest.lines())
+
+
+@dataclass(eq=False)
 class CallItem(Item):
     """An operation the reference computes: the kernel calls back into Python with these views."""
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from pypto.cpu.callback import SYMBOL, Callbacks
+from pypto.cpu.context import CALL_FAILED, OUT_OF_MEMORY
 from pypto.cpu.library import Runtime, runtime_library
 from pypto.cpu.link import load
 from pypto.cpu.program import Generated, ProgramEmitter
@@ -32,7 +33,9 @@ class Kernel:
 
     def raise_error(self, record: Sequence[int]) -> NoReturn:
         """Raise what the error record of a run says."""
-        if record[0] == -1:
+        if record[0] == OUT_OF_MEMORY:
+            raise MemoryError("no memory for the intermediate tensors of a kernel")
+        if record[0] == CALL_FAILED:
             error, self.callbacks.error = self.callbacks.error, None
             raise error or InternalError("a call-back failed without an exception", step="run")
         raise self.generated.sites[record[0] - 1].make(record[1:])

@@ -146,6 +146,13 @@ class Nest:
         return [t for t in self.terms if id(t) in wanted]
 
 
+def redirect(nest: Nest, buffer: Buffer, access: Access) -> None:
+    """Let every load from ``buffer`` read through ``access`` instead."""
+    for load in nest.loads():
+        if load.access.buffer is buffer:
+            load.access = access
+
+
 def collapsed(nest: Nest) -> Nest:
     """The same nest with neighbouring axes merged wherever every access walks them as one."""
     vectors = [list(a.strides) for a in nest.accesses()]

@@ -25,7 +25,7 @@ from pypto.cpu.nests import Apply, Constant, Reduce, Term
 from pypto.cpu.views import Buffer, View, same, whole
 from pypto.dtypes import DataType
 from pypto.errors.runtime import IndexOutOfBounds, RegionOutOfBounds
-from pypto.ir.program import Block, If, Literal, Loop, Op, Program, Statement, Storage, TensorType, Value
+from pypto.ir.program import Block, If, Literal, Loop, Op, Program, Statement, Storage, TensorType, Value, walk
 from pypto.ir.symbols import Expression, Scalar, Symbol, add, compare, logical_and, logical_or, mul, sub
 from pypto.ops.table import OPERATIONS, Kind, Operation, Reduction
 
@@ -52,6 +52,7 @@ class Planner:
             buffer = Buffer(storage.type.dtype, storage.type.shape, storage.name, "parameter", slot)
             self.parameters.append(buffer)
             self.storages[storage] = whole(buffer, storage.type)
+        self.written = _written(program)
         self.top = BlockPlan(self, None)
         self.statements(self.top, program.body)
 
@@ -124,7 +125,8 @@ class Planner:
         self.check_region(plan, "read", storage, op.attributes["offsets"], value.type.valid, op)
         view = self.storages[storage].slice(op.attributes["offsets"], value.type.shape, value.type.valid)  # type: ignore[index]
         held = Held(value.type, plan, self.ready(plan, view), view)
-        self.held[value] = held if op.attributes.get("lazy") else self.copied(plan, held)
+        lazy = op.attributes.get("lazy") or storage.root not in self.written  # type: ignore[union-attr]
+        self.held[value] = held if lazy else self.copied(plan, held)
 
     def copied(self, plan: BlockPlan, held: Held) -> Held:
         """The value read here and now: a term of a nest, which writes it to memory only if a later nest needs it."""
@@ -423,6 +425,17 @@ class Planner:
             else:
                 assert place is not None
                 self.held[result] = Held(result.type, plan, index, place)
+
+
+def _written(program: Program) -> set[Storage]:
+    """Storages that some statement writes."""
+    written = set()
+    for statement in walk(program.body):
+        if isinstance(statement, Op) and statement.name in ("store", "accumulate", "write"):
+            target = statement.operands[0]
+            assert isinstance(target, Storage)
+            written.add(target.root)
+    return written
 
 
 def _number(operand: Any) -> Scalar:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pypto.cpu.callback import SYMBOL as CALLBACK
-from pypto.cpu.context import Context
+from pypto.cpu.context import CALL_FAILED, Context
 from pypto.cpu.emit_nest import NestCode, NestEmitter
+from pypto.cpu.improve import improve
 from pypto.cpu.items import (
     AllocateItem,
     Call,
@@ -22,12 +23,13 @@ from pypto.cpu.items import (
     LoopItem,
     MatmulItem,
     NestItem,
+    ProductItem,
     ReadItem,
     WriteItem,
 )
-from pypto.cpu.matmul import emit_matmul
+from pypto.cpu.matmul import emit_matmul, emit_product
 from pypto.cpu.memory import Frame, Memory
-from pypto.cpu.nests import collapsed
+from pypto.cpu.nests import Nest, collapsed
 from pypto.cpu.plan import Planner
 from pypto.cpu.scalars import TYPES
 from pypto.cpu.sites import Site, Sites
@@ -39,7 +41,7 @@ from pypto.cpu.views import Buffer, View, product, same
 from pypto.dtypes import DataType
 from pypto.errors.runtime import LoopStepZeroInRun
 from pypto.ir.program import Program, Storage
-from pypto.ir.symbols import Expression, Symbol, add, kind_of, mul
+from pypto.ir.symbols import Expression, Scalar, Symbol, add, kind_of, mul
 
 FIRST_SLOT = 2  # of the argument block, see ARCHITECTURE.md
 
@@ -64,8 +66,9 @@ class ProgramEmitter:
         self.program = program
         self.target = target
         self.planner = Planner(program)
-        self.items = self.planner.top.items
-        self.parallel = choose_parallel(self.items)
+        items = self.planner.top.items
+        self.parallel = choose_parallel(items)
+        self.items = improve(items, self.parallel)
         known = {p for p in program.parameters if isinstance(p, Symbol)} | set(program.dimensions)
         self.memory = Memory(self.items, self.parallel, known)
         self.module = Module()
@@ -124,9 +127,7 @@ class ProgramEmitter:
             size = f.op("add", "i64", size, rounded)
         if size == 0:
             return 0
-        self.module.declare("ptr", "pypto_acquire", "i64")
-        self.module.declare("void", "pypto_release", "ptr, i64")
-        arena = f.call("ptr", "@pypto_acquire", ("i64", size))
+        arena = context.acquire(size)
         if self.poison:
             fill = (("ptr", arena), ("i8", 255), ("i64", size), ("immarg i1", "false"))
             f.intrinsic("void", "llvm.memset.p0.i64", *fill)
@@ -142,7 +143,8 @@ class ProgramEmitter:
             f.block(context.stop)
         if size != 0:
             arena = context.scopes[0]["arena", id(context.frame)][1]
-            f.call("void", "@pypto_release", ("ptr", arena), ("i64", size))
+            with f.when(f.icmp("ne", "ptr", arena, "null")):
+                context.release(arena, size)
 
     # -- addresses -------------------------------------------------------------------------------------------------------------
 
@@ -180,7 +182,7 @@ class ProgramEmitter:
             self._nest_call(context, item)
 
     def _nest_call(self, context: Context, item: NestItem) -> None:
-        code = self.nest_code(item)
+        code = self.nest_code(collapsed(item.nest))
         arguments = [("ptr", self.address(context, p.buffer, p.dtype, p.offset)) for p in code.pointers]  # type: ignore[arg-type]
         arguments += [(TYPES[kind_of(s)], context.value(s)) for s in code.scalars]
         unit = 64 if code.split == "lanes" else 1
@@ -189,9 +191,9 @@ class ProgramEmitter:
         call.splits = bool(code.split)
         emit_ranged(self, context, call, bound)
 
-    def nest_code(self, item: NestItem) -> NestCode:
+    def nest_code(self, nest: Nest, tile: bool = False) -> NestCode:
         """The function of a nest; equal functions are written once."""
-        emitter = NestEmitter(self.module, self.target, collapsed(item.nest), "NEST")
+        emitter = NestEmitter(self.module, self.target, nest, "NEST", tile=tile)
         code = emitter.emit()
         text = emitter.f.text()
         known = self.codes.get(text)
@@ -206,6 +208,9 @@ class ProgramEmitter:
 
     def _matmul(self, context: Context, item: MatmulItem) -> None:
         emit_matmul(self, context, item)
+
+    def _product(self, context: Context, item: ProductItem) -> None:
+        emit_product(self, context, item)
 
     def _allocate(self, context: Context, item: AllocateItem) -> None:
         pass
@@ -259,7 +264,7 @@ class ProgramEmitter:
         assert record is not None
         wrong = f.icmp("ne", "i64", failed, 0)
         with f.when(wrong):
-            f.store("i64", -1, record)
+            f.store("i64", CALL_FAILED, record)
         context.leave_if(wrong)
 
     def note_call(self, item: CallItem, views: list[View]) -> None:
@@ -316,34 +321,46 @@ class ProgramEmitter:
     def _parallel_loop(self, context: Context, item: LoopItem) -> None:
         """The body as a function of a range of (flattened) iterations, with an arena of its own per call."""
         loops = loops_of(item)
-        name = f"loop_{len(self.module.functions)}"
+
+        def body(inner: Context, index: str) -> None:
+            inner.span = item.loop.span
+            rest: str | int = index
+            f = inner.f
+            for number, loop in reversed(list(enumerate(loops))):
+                position: str | int = rest
+                if number:
+                    trips = inner.integer(trips_of(loop.loop))
+                    position = f.op("urem", "i64", rest, trips)
+                    rest = f.op("udiv", "i64", rest, trips)
+                scaled = f.op("mul", "i64", position, inner.integer(loop.loop.step))
+                inner.define(loop.loop.index, "i64", f.op("add", "i64", inner.integer(loop.loop.start), scaled))
+            self.emit_items(inner, loops[-1].body)
+
+        self.outlined(context, "loop", item, product([trips_of(loop.loop) for loop in loops]), None, body)
+
+    def outlined(
+        self,
+        context: Context,
+        hint: str,
+        item: LoopItem | None,
+        total: Scalar,
+        nanoseconds: float | None,
+        body: Callable[[Context, str], None],
+    ) -> None:
+        """Run ``body`` for every number below ``total``, in a function of its own that tasks can call on parts of the range."""
+        name = f"{hint}_{len(self.module.functions)}"
         f = Function(self.module, "", name, [])
-        inner = Context(self.module, f, self.sites, self.memory.frames[item], context)
-        inner.span = item.loop.span
-
-        def run() -> None:
-            with f.loop("%first", "%last", 1, hint="iteration") as control, inner.scope():
-                inner.sequence = control.index
-                rest: str | int = control.index
-                for number, loop in reversed(list(enumerate(loops))):
-                    position: str | int = rest
-                    if number:
-                        trips = inner.integer(trips_of(loop.loop))
-                        position = f.op("urem", "i64", rest, trips)
-                        rest = f.op("udiv", "i64", rest, trips)
-                    scaled = f.op("mul", "i64", position, inner.integer(loop.loop.step))
-                    inner.define(loop.loop.index, "i64", f.op("add", "i64", inner.integer(loop.loop.start), scaled))
-                self.emit_items(inner, loops[-1].body)
-
         self.module.functions[name] = f  # reserves the name
+        inner = Context(self.module, f, self.sites, self.memory.frames[item] if item else Frame(None), context)
         size = self._arena(inner, inner.frame)
-        run()
+        with f.loop("%first", "%last", 1, hint="iteration") as control, inner.scope():
+            inner.sequence = control.index
+            body(inner, control.index)
         self._close(inner, size)
         f.ret()
         parameters = [f"{type} %c{i}" for i, (type, _) in enumerate(inner.captures)]
         f.header = f"define internal void @{name}({', '.join([*parameters, 'i64 %first', 'i64 %last'])}) noinline #0"
-        total = product([trips_of(loop.loop) for loop in loops])
-        call = RangedCall(name, list(inner.captures), context.integer(total), 1, None, 0)
+        call = RangedCall(name, list(inner.captures), context.integer(total), 1, nanoseconds, 0)
         emit_ranged(self, context, call, None if isinstance(total, Expression) else int(total))
         if inner.may_stop:
             record = context.lookup("record")
@@ -359,6 +376,7 @@ _EMIT: dict[type, Callable[..., None]] = {
     AllocateItem: ProgramEmitter._allocate,
     NestItem: ProgramEmitter._nest,
     MatmulItem: ProgramEmitter._matmul,
+    ProductItem: ProgramEmitter._product,
     CallItem: ProgramEmitter._call,
     ReadItem: ProgramEmitter._read,
     WriteItem: ProgramEmitter._write,

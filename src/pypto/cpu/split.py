@@ -6,11 +6,12 @@ pieces never depend on the number of workers, and no result depends on the piece
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pypto.cpu.context import Context
+from pypto.cpu.memory import Frame
 from pypto.cpu.items import CallItem, IfItem, Item, LoopItem
 from pypto.cpu.text import Function
 from pypto.ir.program import Loop
@@ -111,13 +112,14 @@ def emit_ranged(emitter: ProgramEmitter, context: Context, call: RangedCall, siz
     slots = [*call.arguments, ("i64", str(call.total)), ("i64", str(piece))]
     if isinstance(call.row_bytes, Expression):
         slots.append(("i64", context.value(call.row_bytes, "int")))
-    block = f.scratch("i64", len(slots), 8)
-    for number, (type, value) in enumerate(slots):
-        if type == "i1":
-            type, value = "i64", f.cast("zext", "i1", value, "i64")
-        f.store(type, value, f.gep("i64", block, number), 8)
+    record = context.lookup("record")
+    assert record is not None
+    slots.append(("ptr", record))
+    block = store_slots(f, slots)
     emitter.module.declare("void", "pypto_parallel", "ptr, ptr, i64")
     f.call("void", "@pypto_parallel", ("ptr", f"@{task}"), ("ptr", block), ("i64", pieces))
+    if call.row_bytes != 0:
+        context.leave_if(f.icmp("ne", "i64", f.load("i64", record), 0))
 
 
 def _piece(context: Context, call: RangedCall, size: int | None) -> str | int:
@@ -141,15 +143,29 @@ def _direct(emitter: ProgramEmitter, context: Context, call: RangedCall) -> None
     if call.row_bytes == 0 and not isinstance(call.row_bytes, Expression):
         f.call("void", f"@{call.function}", *arguments)
         return
-    _with_rows(f, call.function, arguments, context.integer(call.row_bytes))
+    size = context.integer(call.row_bytes)
+    rows = context.acquire(size)
+    f.call("void", f"@{call.function}", *arguments, ("ptr", rows))
+    context.release(rows, size)
 
 
-def _with_rows(f: Function, function: str, arguments: list[tuple[str, str | int]], size: str | int) -> None:
-    f.module.declare("ptr", "pypto_acquire", "i64")
-    f.module.declare("void", "pypto_release", "ptr, i64")
-    rows = f.call("ptr", "@pypto_acquire", ("i64", size))
-    f.call("void", f"@{function}", *arguments, ("ptr", rows))
-    f.call("void", "@pypto_release", ("ptr", rows), ("i64", size))
+def store_slots(f: Function, values: Sequence[tuple[str, str | int]]) -> str:
+    """An array of 8-byte slots on the stack that holds ``values``; returns its address."""
+    block = f.scratch("i64", max(1, len(values)), 8)
+    for number, (type, value) in enumerate(values):
+        if type == "i1":
+            type, value = "i64", f.cast("zext", "i1", value, "i64")
+        f.store(type, value, f.gep("i64", block, number), 8)
+    return block
+
+
+def load_slots(f: Function, slots: str, types: Sequence[str]) -> list[tuple[str, str | int]]:
+    """The values that ``store_slots`` put there."""
+    values: list[tuple[str, str | int]] = []
+    for number, type in enumerate(types):
+        value = f.load("i64" if type == "i1" else type, f.gep("i64", slots, number), 8)
+        values.append((type, f.icmp("ne", "i64", value, 0) if type == "i1" else value))
+    return values
 
 
 def _task(emitter: ProgramEmitter, call: RangedCall) -> str:
@@ -159,10 +175,8 @@ def _task(emitter: ProgramEmitter, call: RangedCall) -> str:
     name = f"task_{len(emitter.module.functions)}"
     f = emitter.module.function("void", name, [("ptr", "slots"), ("i64", "chunk"), ("i64", "worker")], linkage="internal")
     slots, chunk, _ = f.arguments
-    values: list[tuple[str, str | int]] = []
-    for number, type in enumerate([*types, "i64", "i64", *(["i64"] if dynamic else [])]):
-        value = f.load("i64" if type == "i1" else type, f.gep("i64", slots, number), 8)
-        values.append((type, f.icmp("ne", "i64", value, 0) if type == "i1" else value))
+    values = load_slots(f, slots, [*types, "i64", "i64", *(["i64"] if dynamic else []), "ptr"])
+    record = str(values.pop()[1])
     size = values.pop()[1] if dynamic else call.row_bytes
     (_, total), (_, piece) = values[-2:]
     del values[-2:]
@@ -174,7 +188,13 @@ def _task(emitter: ProgramEmitter, call: RangedCall) -> str:
         f.call("void", f"@{call.function}", *values)
     else:
         assert not isinstance(size, (Expression, float))
-        _with_rows(f, call.function, values, size)
+        task = Context(emitter.module, f, emitter.sites, Frame(None), None)
+        task.define("record", "ptr", record)
+        rows = task.acquire(size)
+        f.call("void", f"@{call.function}", *values, ("ptr", rows))
+        task.release(rows, size)
+        f.jump(task.stop)
+        f.block(task.stop)
     f.ret()
     return name
 
