@@ -1,7 +1,7 @@
 """Letting torch take ``npu`` devices: every ``device`` that names an NPU is replaced by the CPU before torch sees it.
 
-Only functions that take a device are wrapped, so arithmetic costs nothing extra. ``tensor.device`` stays ``cpu``. A tensor that was
-moved to (or made on) the NPU carries a mark, so that moving between host and NPU copies as it does on a real one.
+Only functions that take a device are wrapped, so arithmetic costs nothing extra. ``tensor.device`` stays ``cpu``. A tensor
+that was moved to (or made on) the NPU carries a mark, so that moving between host and NPU copies as it does on a real one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from types import ModuleType
 from typing import Any
 
 _FACTORIES = """
-    arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye frombuffer full full_like
-    hamming_window hann_window kaiser_window linspace logspace normal ones ones_like rand rand_like randint randint_like randn
-    randn_like randperm range scalar_tensor set_default_device sparse_coo_tensor tensor tril_indices triu_indices zeros zeros_like load
+    arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye
+    frombuffer full full_like hamming_window hann_window kaiser_window linspace logspace normal ones ones_like rand
+    rand_like randint randint_like randn randn_like randperm range scalar_tensor set_default_device sparse_coo_tensor
+    tensor tril_indices triu_indices zeros zeros_like load
 """
 _METHODS = "new_empty new_full new_ones new_tensor new_zeros new_empty_strided"
 
