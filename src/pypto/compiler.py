@@ -100,14 +100,32 @@ def optimise(program: Program, log: Log) -> Program:
 
 def compile_program(program: Program, engine: str | None = None, log: Log | None = None) -> Executable:
     """Compile for an engine: ``cpu`` (default), ``reference``, or ``compare`` (both, results compared after every run)."""
-    log = log or Log()
+    folder = str(options.current().get("run.dump"))
+    log = log or Log(keep=bool(folder))
     log.steps.append(Step("trace", program if log.keep else None, 0.0))
-    chosen = engine or str(options.current().get("run.engine"))
+    try:
+        return _compiled(program, engine or str(options.current().get("run.engine")), log)
+    finally:
+        if folder:
+            write_steps(program.name, log, folder)
+
+
+def _compiled(program: Program, chosen: str, log: Log) -> Executable:
     better = optimise(program, log)
     if chosen == "reference":
         return ReferenceExecutable(better)
     native = CpuExecutable(better, log)
     return CompareExecutable(native, ReferenceExecutable(better)) if chosen == "compare" else native
+
+
+def write_steps(name: str, log: Log, folder: str) -> None:
+    """Option ``run.dump``: a file per step that ran, ``<folder>/<kernel>/<number>_<step>.txt``, also when compilation failed."""
+    target = os.path.join(folder, name)
+    os.makedirs(target, exist_ok=True)
+    for number, step in enumerate(log.steps):
+        if step.output is not None:
+            with open(os.path.join(target, f"{number:02}_{step.name.replace(' ', '_')}.txt"), "w", encoding="utf-8") as stream:
+                stream.write(step.text)
 
 
 def dimension_values(program: Program, tensors: Sequence[Any]) -> Iterator[int]:
@@ -126,7 +144,9 @@ class ReferenceExecutable:
     def run(self, tensors: Sequence[Any], scalars: Sequence[Number] = ()) -> None:
         from pypto.reference import engine
 
-        arrays = dict(zip((p for p in self.program.parameters if isinstance(p, Storage)), (t.array for t in tensors), strict=True))
+        arrays = dict(
+            zip((p for p in self.program.parameters if isinstance(p, Storage)), (t.array for t in tensors), strict=True)
+        )
         values = dict(zip((p for p in self.program.parameters if isinstance(p, Symbol)), scalars, strict=True))
         engine.run(self.program, arrays, values, checked=bool(options.current().get("run.checked")))
 

@@ -19,6 +19,7 @@ from pypto.dtypes import DataType
 from pypto.errors.arguments import TensorShape
 from pypto.errors.base import UserError
 from pypto.errors.frontend import EmptyTensor, EscapedTensor, ForeignTensor, HostTensorInside
+from pypto.frontend import tile_rules
 from pypto.frontend.frames import Frame, Watch
 from pypto.frontend.symbolic import SymbolicScalar, scalar_of, set_display_text
 from pypto.frontend.tensor import Tensor
@@ -251,6 +252,7 @@ class Tracer:
         self.builder.span = span
         self._note_dynamic(name, found, span)
         result = self.builder.op(name, *found, **attributes)
+        tile_rules.check(row, found, [v.type for v in (result if isinstance(result, tuple) else (result,))], self.warn)
         if row.mutates:
             target = operands[row.mutates[0]]
             self.store_whole(target, result if isinstance(result, Value) else result[0])
