@@ -76,7 +76,7 @@ def array_of(view: View, dtype: DataType, whole: bool) -> np.ndarray:
         return np.empty(extents, dtype.numpy)
     span = sum((n - 1) * s for n, s in zip(extents, strides, strict=True)) + dtype.numpy.itemsize
     raw = np.frombuffer((ctypes.c_uint8 * span).from_address(address), np.uint8)
-    return np.lib.stride_tricks.as_strided(raw[: dtype.numpy.itemsize].view(dtype.numpy), extents, strides)
+    return np.ndarray(extents, dtype.numpy, raw, 0, strides)
 
 
 def compute(call: Call, numbers: Sequence[Any], operands: Sequence[View], results: Sequence[View]) -> None:
