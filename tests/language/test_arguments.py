@@ -111,7 +111,7 @@ def test_a_kernel_keeps_its_name_and_docstring():
     assert documented.__name__ == "renamed"
 
 
-@pytest.mark.parametrize("thing", [3, "text", None, len, print, object()], ids=str)
+@pytest.mark.parametrize("thing", [3, "text", None, len, print, object()], ids=lambda thing: type(thing).__name__)
 def test_decorating_what_is_not_a_function(thing):
     if thing is None:
         return
