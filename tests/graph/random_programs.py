@@ -152,8 +152,8 @@ def random_program(random):
     return Maker(random).program()
 
 
-def run(program, n, k):
-    """What a program leaves in its parameters: the reference engine on fixed data."""
+def run(program, n, k, run_program=None):
+    """What a program leaves in its parameters: the reference engine (or another) on fixed data."""
     from pypto.reference.engine import run as run_reference
 
     generator = np.random.default_rng(3)
@@ -163,5 +163,5 @@ def run(program, n, k):
             shape = [n if isinstance(s, ir.Expression) else s for s in parameter.type.shape]
             numbers = generator.integers(-3, 4, shape)
             arrays[parameter] = numbers.astype(parameter.type.dtype.numpy)
-    run_reference(program, arrays, {p: k for p in program.parameters if isinstance(p, ir.Symbol)})
+    (run_program or run_reference)(program, arrays, {p: k for p in program.parameters if isinstance(p, ir.Symbol)})
     return [array.copy() for array in arrays.values()]

@@ -10,7 +10,14 @@ from pypto.ir.parse import parse_program
 from pypto.ir.rules import verify
 from pypto.ir.text import program_text
 
-PASSES = {"simplify": "simplify", "unused": "remove_unused"}
+PASSES = {
+    "simplify": "simplify",
+    "unused": "remove_unused",
+    "valid": "valid",
+    "definedness": "definedness",
+    "storage": "storage",
+    "dependence": "dependence",
+}
 
 
 def example(doc, title):

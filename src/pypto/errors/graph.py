@@ -12,8 +12,9 @@ class ProgramSyntaxError(UserError, SyntaxError):
     message = "line {line} of the program text: {reason}: {text}"
 
 
-class InvalidProgram(UserError, RuntimeError):
-    """A program (read from text, or built by hand) that breaks a rule of the form."""
+class ParallelWritesOverlap(UserError, RuntimeError):
+    """Two iterations of a loop marked parallel write the same elements."""
 
-    code = 0xF00003
-    message = "not a legal program: {reason}"
+    code = 0xF21009
+    message = "iterations {first} and {second} of the parallel loop '{loop}' both write '{tensor}'[{shared}] ({bytes})"
+    help = "drop parallel=True, or let every iteration write its own rows"

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pypto.graph.simplify import simplify
+from pypto.graph import definedness, dependence, simplify, storage, valid
 from pypto.ir.program import Program
 
-PASSES: tuple[tuple[str, Callable[[Program], Program]], ...] = (("simplify", simplify),)
+PASSES: tuple[tuple[str, Callable[[Program], Program]], ...] = (
+    ("simplify", simplify.simplify),
+    ("valid", valid.valid),
+    ("definedness", definedness.definedness),
+    ("storage", storage.storage),
+    ("dependence", dependence.dependence),
+)
