@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from pypto.errors.base import UserError
+from pypto.errors.base import InternalError, UserError
 from pypto.errors.frontend import NoSource, SymbolicInNative, SymbolicIteration, WrongCall, WrongValue
 from pypto.errors.symbols import NotConcrete
 from pypto.frontend.expressions import items, iterate
@@ -24,6 +24,7 @@ from pypto.frontend.symbolic import SymbolicScalar, symbolic_max, symbolic_min
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.values import collapse, is_symbolic, truth_of
 from pypto.ir import symbols as ir
+from pypto.ops.table import OPERATIONS
 
 OWN = "pypto"
 _LIBRARIES = tuple(
@@ -141,11 +142,20 @@ def native(interpreter: Interpreter, function: Any, arguments: tuple[Any, ...], 
         raise in_native(function, error)
     except UserError:
         raise
-    except (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError, OverflowError) as error:
+    except (InternalError, KeyboardInterrupt, MemoryError, RecursionError):
+        raise
+    except Exception as error:
         if not _is_own(function) or _users_code(error):
             raise
-        kind = WrongCall if isinstance(error, (TypeError, AttributeError)) else WrongValue
-        raise kind(function=name_of(function), problem=str(error)) from error
+        raise own_failure(function, error) from error
+
+
+def own_failure(function: Any, error: Exception) -> Exception:
+    """What an exception of one of our functions is: a wrong argument, or a defect."""
+    facts = {"function": name_of(function), "problem": str(error)}
+    if isinstance(error, NameError):
+        return InternalError(f"{type(error).__name__}: {error}", step=f"trace, {name_of(function)}")
+    return WrongCall(**facts) if isinstance(error, (TypeError, AttributeError)) else WrongValue(**facts)
 
 
 def in_native(function: Any, error: NotConcrete) -> UserError:
@@ -219,11 +229,18 @@ def abs_(value: Any) -> Any:
     return abs(value)
 
 
-def sum_(values: Any, start: Any = 0) -> Any:
-    total = start
+def sum_(values: Any, *start: Any, **keywords: Any) -> Any:
+    """Python's sum; of a tensor it is ``pypto.sum``, as where the names of the package are imported with ``*``."""
+    if isinstance(values, Tensor):
+        return OPERATIONS["sum"].function(values, *start, **keywords)
+    total = keywords.get("start", 0) if not start else start[0]
     for value in iterate(values):
         total = total + value
     return collapse(total)
+
+
+def round_(value: Any, *digits: Any, **keywords: Any) -> Any:
+    return (OPERATIONS["round"].function if isinstance(value, Tensor) else round)(value, *digits, **keywords)
 
 
 def print_(interpreter: Interpreter, *values: Any, **keywords: Any) -> None:
@@ -254,6 +271,7 @@ SPECIAL: dict[int, Callable[..., Any]] = {
     id(builtins.bool): bool_,
     id(builtins.abs): abs_,
     id(builtins.sum): sum_,
+    id(builtins.round): round_,
     id(builtins.print): print_,
     id(builtins.getattr): getattr_,
 }

@@ -30,14 +30,15 @@ class Poison:
 
 
 class Deferred(Poison):
-    """A name bound by a loop that may run zero times: using it records a check that it ran."""
+    """A name bound by a loop (``origin``) that may run zero times: using it records a check that it ran."""
 
-    __slots__ = ("condition", "value")
+    __slots__ = ("condition", "origin", "value")
 
-    def __init__(self, value: Any, condition: Any, error: type[UserError], **facts: Any) -> None:
+    def __init__(self, value: Any, condition: Any, origin: Any, error: type[UserError], **facts: Any) -> None:
         super().__init__(error, **facts)
         self.value = value
         self.condition = condition
+        self.origin = origin
 
     def resolve(self, tracer: Any) -> Any:
         tracer.check(self.condition, self.error(**self.facts))

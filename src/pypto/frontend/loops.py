@@ -27,7 +27,7 @@ from pypto.errors.frontend import (
 )
 from pypto.frontend.branches import jump_in
 from pypto.frontend.containers import watched
-from pypto.frontend.control import DeviceRange
+from pypto.frontend.control import DeviceRange, trip_count
 from pypto.frontend.frames import MISSING, Deferred, Frame, Poison, is_poison
 from pypto.frontend.interpret import Interpreter
 from pypto.frontend.names import binding_line, bound_names, contains, stored_names
@@ -134,7 +134,7 @@ def restore(frame: Frame, name: str, value: Any) -> None:
 
 
 def after_zero_trips(value: Any, ran: Scalar, name: str, line: int, node: ast.For) -> Deferred:
-    return Deferred(value, ran, MaybeUnbound, name=name, line=line, when="if the loop runs at least once", other=node.lineno)
+    return Deferred(value, ran, node, MaybeUnbound, name=name, line=line, when="if the loop runs at least once", other=node.lineno)
 
 
 @dataclass
@@ -380,14 +380,21 @@ class Body:
         return Poison(MaybeUnbound, name=name, line=line, when="inside the loop", other=self.node.lineno)
 
     def last_value(self, name: str, before: Any, after: Any) -> Any:
-        """What the last iteration bound; ``before`` when there was none."""
-        fits = before is not MISSING and not is_poison(before) and self.ran is not True
-        if fits and not (same_structure(before, after) and self.all_fit(before, after)):
-            facts = {"first": describe(before), "second": describe(after)}
+        """What the last iteration bound; what the name held before when there was none.
+
+        Chunks of one ``loop_unroll`` follow each other: a name that only an earlier one has bound is deferred with ``origin`` this loop.
+        """
+        chained = isinstance(before, Deferred) and before.origin is self.node
+        held = before.value if chained else before
+        ran = ir.compare("gt", trip_count(self.segment.start, self.segment.stop, self.segment.step), 0)
+        has_value = held is not MISSING and not is_poison(held)
+        kept = has_value and ran is not True
+        if kept and not (same_structure(held, after) and self.all_fit(held, after)):
+            facts = {"first": describe(held), "second": describe(after)}
             return Poison(ConflictedVariable, name=name, line=self.node.lineno, **facts)
-        initial = dict(leaves(before)) if fits else {}
+        initial = dict(leaves(held)) if kept else {}
         value = rebuilt(after, lambda path, leaf: self.last_leaf(name, initial.get(path, MISSING), leaf))
-        if fits or self.ran is True:
+        if self.ran is True or ran is True or (has_value and not chained):
             return value
         line = binding_line(self.node.body, name) or self.node.lineno
         return after_zero_trips(value, self.ran, name, line, self.node)

@@ -23,6 +23,7 @@ from pypto.errors.arguments import (
 )
 from pypto.errors.base import UserError
 from pypto.frontend.interop import HostTensor
+from pypto.frontend.python import code_of, refuse_variable_arguments
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
 
@@ -45,8 +46,10 @@ class Parameter:
 
 
 def parameters_of(function: FunctionType, local_names: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    """The parameters of a kernel, in order. ``*args`` are refused later, with their place, when the source is read."""
-    named = [p for p in inspect.signature(function).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    """The parameters of a kernel, in order; ``*args`` and ``**kwargs`` are refused."""
+    named = list(inspect.signature(function).parameters.values())
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in named):
+        refuse_variable_arguments(code_of(function))
     kinds = {p.name: _declared(function, p.annotation, p.name, local_names) for p in named}
     any_tensor = any(kind == TENSOR for kind, _ in kinds.values())
     made = tuple(_parameter(p, *kinds[p.name], any_tensor) for p in named)

@@ -185,12 +185,12 @@ def move(target: Tensor, source: Tensor) -> None:
     if target._type() is None and target._tracer in (tracer, None):
         tracer.adopt(target, source)
         return
-    type = tracer.type_of(target)
-    check_dtype(target, type, value_type)
-    if type.rank != value_type.rank:
-        raise StoreShape(got=sizes_text(value_type.shape), expected=sizes_text(type.shape))
-    for expected, got in zip(type.shape, value_type.shape, strict=True):
-        require_equal(tracer, expected, got, StoreShape(got=sizes_text(value_type.shape), expected=sizes_text(type.shape)))
+    held = tracer.type_of(target)
+    check_dtype(target, held, value_type)
+    if held.rank != value_type.rank:
+        raise StoreShape(got=sizes_text(value_type.shape), expected=sizes_text(held.shape))
+    for expected, got in zip(held.shape, value_type.shape, strict=True):
+        require_equal(tracer, expected, got, StoreShape(got=sizes_text(value_type.shape), expected=sizes_text(held.shape)))
     tracer.store_whole(target, tracer.value_of(source))
 
 
