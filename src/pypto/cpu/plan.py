@@ -20,12 +20,24 @@ from typing import Any
 from pypto.cpu import shapes
 from pypto.cpu.fuse import BlockPlan, Node
 from pypto.cpu.hold import Held, extents_of, kept_axes, operand_axes
-from pypto.cpu.items import AllocateItem, Call, CallItem, CheckItem, IfItem, Item, LoopItem, MatmulItem, ReadItem, ScalarSlot, WriteItem
+from pypto.cpu.items import (
+    AllocateItem,
+    Call,
+    CallItem,
+    CheckItem,
+    IfItem,
+    Item,
+    LoopItem,
+    MatmulItem,
+    ReadItem,
+    ScalarSlot,
+    WriteItem,
+)
 from pypto.cpu.nests import Apply, Constant, Reduce, Term
 from pypto.cpu.views import Buffer, View, same, whole
 from pypto.dtypes import DataType
 from pypto.errors.runtime import IndexOutOfBounds, RegionOutOfBounds
-from pypto.ir.program import Block, If, Literal, Loop, Op, Program, Statement, Storage, TensorType, Value, walk
+from pypto.ir.program import PASS_FACTS, Block, If, Literal, Loop, Op, Program, Statement, Storage, TensorType, Value, walk
 from pypto.ir.symbols import Expression, Scalar, Symbol, add, compare, logical_and, logical_or, mul, sub
 from pypto.ops.table import OPERATIONS, Kind, Operation, Reduction
 
@@ -53,6 +65,7 @@ class Planner:
             self.parameters.append(buffer)
             self.storages[storage] = whole(buffer, storage.type)
         self.written = _written(program)
+        self.settled = bool(program.options.get("regions_checked"))  # graph/valid.py proved or checked every region
         self.top = BlockPlan(self, None)
         self.statements(self.top, program.body)
 
@@ -136,6 +149,8 @@ class Planner:
     def check_region(
         self, plan: BlockPlan, action: str, storage: Any, offsets: Sequence[Scalar], extents: Sequence[Scalar], op: Op
     ) -> None:
+        if self.settled:
+            return
         for axis, (offset, extent, size) in enumerate(zip(offsets, extents, storage.type.shape, strict=True)):
             inside = logical_and(compare("le", 0, offset), compare("le", add(offset, extent), size))
             if inside is True or (not isinstance(extent, Expression) and extent == 0):
@@ -184,8 +199,10 @@ class Planner:
         view = plan.memory(held)
         name = getattr(source, "name", "") or getattr(source, "hint", "")
         for axis, (index, size) in enumerate(zip(indices, held.type.valid, strict=True)):
-            inside = logical_and(compare("le", 0, index), compare("lt", index, size))
-            error = IndexOutOfBounds(operation=f"reading '{name}'" if name else "read", index=index, axis=axis, size=size, span=op.span)
+            inside = self.settled or logical_and(compare("le", 0, index), compare("lt", index, size))
+            error = IndexOutOfBounds(
+                operation=f"reading '{name}'" if name else "read", index=index, axis=axis, size=size, span=op.span
+            )
             self.check(plan, inside, error, op)
         plan.symbols[op.result] = plan.append(ReadItem(op.result, view.slice(indices, (1,) * len(indices), (1,) * len(indices))))
 
@@ -194,7 +211,7 @@ class Planner:
         indices = op.attributes["indices"]
         view = self.storages[storage]  # type: ignore[index]
         for axis, (index, size) in enumerate(zip(indices, view.shape, strict=True)):
-            inside = logical_and(compare("le", 0, index), compare("lt", index, size))
+            inside = self.settled or logical_and(compare("le", 0, index), compare("lt", index, size))
             error = IndexOutOfBounds(operation=f"writing '{storage.name}'", index=index, axis=axis, size=size, span=op.span)  # type: ignore[union-attr]
             self.check(plan, inside, error, op)
         number = value.value if isinstance(value, Literal) else value
@@ -216,7 +233,13 @@ class Planner:
         return node
 
     def apply(
-        self, plan: BlockPlan, type: TensorType, name: str, lower: Callable[..., Any], operands: Sequence[Held], attributes: Any = {}
+        self,
+        plan: BlockPlan,
+        type: TensorType,
+        name: str,
+        lower: Callable[..., Any],
+        operands: Sequence[Held],
+        attributes: Any = {},
     ) -> Held:
         """An elementwise computation on broadcast operands."""
 
@@ -353,7 +376,7 @@ class Planner:
             assert isinstance(value, Value), value
             results.append(whole(self.buffer(value.type), value.type))
         number = len(self.calls)
-        attributes = {key: slotted(thing) for key, thing in op.attributes.items()}
+        attributes = {key: slotted(thing) for key, thing in op.attributes.items() if key not in PASS_FACTS}
         self.calls.append(Call(op.name, tuple(described), attributes, tuple(v.dtype for v in results), op.span))
         index = plan.append(CallItem(number, op.name, tuple(views), tuple(results), tuple(scalars)))
         for value, view in zip(op.results, results, strict=True):

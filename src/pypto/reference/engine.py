@@ -23,7 +23,21 @@ from pypto.errors.runtime import (
     NegativeExtent,
     ScalarNotFiniteInRun,
 )
-from pypto.ir.program import Block, If, Literal, Loop, Op, Operand, Program, Result, Statement, Storage, TensorType, Value
+from pypto.ir.program import (
+    PASS_FACTS,
+    Block,
+    If,
+    Literal,
+    Loop,
+    Op,
+    Operand,
+    Program,
+    Result,
+    Statement,
+    Storage,
+    TensorType,
+    Value,
+)
 from pypto.ir.symbols import Expression, Number, Scalar, Symbol, evaluate
 from pypto.ops.numerics import exact
 from pypto.ops.table import OPERATIONS, Kind, Operation
@@ -157,7 +171,7 @@ class Machine:
     # -- rows of the op table ----------------------------------------------------------------------------------------------------
 
     def row(self, row: Operation, op: Op) -> None:
-        attributes = {key: self.evaluated(value) for key, value in op.attributes.items()}
+        attributes = {key: self.evaluated(value) for key, value in op.attributes.items() if key not in PASS_FACTS}
         results = [r for r in op.results if isinstance(r, Value)]
         shapes = [self.extents(r.type.shape) for r in results]
         extents = [self.extents(r.type.valid) for r in results]
