@@ -222,7 +222,7 @@ def test_nothing_outside_the_operands_is_touched(kind: str, at_end: bool) -> Non
                 del keep
 
 
-# -- whole products on the workers -------------------------------------------------------------------------------------------------
+# -- whole products on the workers -----------------------------------------------------------------------------------------------
 
 PRODUCT = [I, P, I, I, P, I, I, I, I, I, P, I, I, P, P]
 EPILOGUE = ctypes.CFUNCTYPE(None, P, I, I, I, I, P, I)

@@ -19,7 +19,6 @@ from pypto.cpu.packing import (
     MOVER,
     PANEL,
     Format,
-    flag_place,
     invoke,
     mover_name,
     panel_bytes,
@@ -27,6 +26,7 @@ from pypto.cpu.packing import (
     smaller,
     steps_of,
 )
+from pypto.cpu.packing_b import flag_place
 from pypto.cpu.text import Function, Module, Operand
 
 
@@ -41,18 +41,20 @@ class Blocking:
     row_step: int  # rows of one register tile; groups are multiples of it
 
 
-# rows(a, stride, second, step, pair, rows, n, b, panel, part, steps, c, ldc, accumulate): strides in bytes, steps in words
-ROWS = "piiiiiipiiipii"
-ROWS_NAMES = "a stride second step pair rows n b panel part steps c ldc accumulate"
+# Strides are in bytes, steps in words; b_pitch is the distance between steps of B for the vector methods.
+ROWS = "piiiiiipiiiipii"
+ROWS_NAMES = "a stride second step pair rows n b b_pitch panel part steps c ldc accumulate"
 # pack_a(a, lda, transposed, row, rows, steps, m, k, to) → largest magnitude's bits
 PACK_A = "piiiiiiip"
 PACK_A_NAMES = "a lda transposed row rows steps m k to"
 EPILOGUE = "piiiipi"
 GEMM = "piiiiippiip"
 GEMM_NAMES = "a lda transposed m n k packed_b c ldc accumulate scratch"
-# The epilogue is told rows and columns counted from first_row and first_column.
-DRIVE = GEMM + "ppii"
-DRIVE_NAMES = GEMM_NAMES + " epilogue argument first_row first_column"
+# The epilogue is told rows and columns counted from first_row and first_column. b_pitch: bytes between the rows of a row-major
+# B that is multiplied where it lies (f32 only, whole tiles of columns); 0: B is packed.
+DRIVE = GEMM + "ppiii"
+DRIVE_NAMES = GEMM_NAMES + " epilogue argument first_row first_column b_pitch"
+B_PITCH = 15
 
 
 class Driver:
@@ -134,7 +136,7 @@ class Driver:
 
     def _columns(self, f: Function, steps: str, row: str, rows: str, source: list[str]) -> None:
         n, packed, c, ldc, epilogue = (f.arguments[i] for i in (4, 6, 7, 8, 11))
-        size = panel_bytes(f, self.fmt, steps)
+        size = self.panel_distance(f, steps)
         pitch = f.op("shl", "i64", ldc, 2)
         taken = f.icmp("ne", "ptr", epilogue, "null")
         block = self._block_of_c(f, steps)
@@ -147,7 +149,7 @@ class Driver:
             panel = f.gep("i8", packed, f.op("mul", "i64", f.op("lshr", "i64", column, 6), size))
             self._block(f, steps, source, rows, count, panel, size, place, width)
             with f.when(taken):
-                argument, first_row, first_column = f.arguments[12:]
+                argument, first_row, first_column = f.arguments[12:15]
                 where = (f.op("add", "i64", row, first_row), rows, f.op("add", "i64", column, first_column), count)
                 invoke(f, "void", epilogue, EPILOGUE, argument, *where, place, self.block_pitch() // 4)
 
@@ -171,12 +173,36 @@ class Driver:
             adds = f.op("or", "i64", accumulate, later)
             start = f.gep("i8", a, f.op("mul", "i64", stretch.index, word_bytes))
             b = f.gep("i8", panel, self.stretch_of_b(f, stretch.index))
-            values = (start, stride, second, step, pair, rows, columns, b, size, part, here, place, width, adds)
+            values = (
+                start,
+                stride,
+                second,
+                step,
+                pair,
+                rows,
+                columns,
+                b,
+                self.step_distance(f),
+                size,
+                part,
+                here,
+                place,
+                width,
+                adds,
+            )
             invoke(f, "void", f"pypto_rows_{self.fmt.name}", ROWS, *values)
 
     def words(self, f: Function, steps: str) -> str:
         """Words of k to multiply: the padded count, unless the method stops exactly."""
         return steps
+
+    def panel_distance(self, f: Function, steps: str) -> str:
+        """Bytes between panels of B."""
+        return panel_bytes(f, self.fmt, steps)
+
+    def step_distance(self, f: Function) -> Operand:
+        """Bytes between steps of k in a panel."""
+        return 0
 
     def part_bytes(self, f: Function, steps: str) -> str:
         """Bytes of one part of a panel (16 columns of narrow, 32 of tile and split, all of wide)."""
@@ -203,7 +229,7 @@ class Driver:
 
     def _gemm(self) -> None:
         f = self.module.function("void", f"pypto_gemm_{self.fmt.kind}", parameters(GEMM, GEMM_NAMES))
-        invoke(f, "void", f"pypto_drive_{self.fmt.kind}", DRIVE, *f.arguments, "null", "null", 0, 0)
+        invoke(f, "void", f"pypto_drive_{self.fmt.kind}", DRIVE, *f.arguments, "null", "null", 0, 0, 0)
         f.ret()
 
 

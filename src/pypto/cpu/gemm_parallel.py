@@ -14,7 +14,8 @@ before it uses them. Else: B is packed by all workers first (along memory), then
 from __future__ import annotations
 
 from pypto.cpu.gemm_driver import DRIVE, EPILOGUE
-from pypto.cpu.packing import BLOCK, PANEL, RANGE, Format, clear_flags, invoke, panel_bytes, parameters, smaller, steps_of
+from pypto.cpu.packing import BLOCK, PANEL, Format, invoke, panel_bytes, parameters, shuffle, smaller, steps_of
+from pypto.cpu.packing_b import RANGE, clear_flags
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module, Operand
 from pypto.cpu.vector_base import Vector
@@ -77,7 +78,7 @@ class Job:
         a = f.gep("i8", self[0], first)
         offset = f.op("add", "i64", f.op("mul", "i64", row, self[10]), column)
         c = f.define(f"getelementptr i32, ptr {self[9]}, i64 {offset}")  # not inbounds: c may be null beside an epilogue
-        values = (a, self[1], self[2], m, n, self[8], packed, c, self[10], self[11], scratch, self[12], self[13], row, column)
+        values = (a, self[1], self[2], m, n, self[8], packed, c, self[10], self[11], scratch, self[12], self[13], row, column, 0)
         invoke(f, "void", f"pypto_drive_{fmt.kind}", DRIVE, *values)
 
 
@@ -213,16 +214,13 @@ def _up(f: Function, value: Operand, by: Operand) -> str:
 def _column_task(module: Module, fmt: Format) -> None:
     f, job, chunk, worker = _task(module, fmt, "column")
     first = f.op("mul", "i64", chunk, job[PANELS])
-    last = smaller(f, f.op("add", "i64", first, job[PANELS]), _panels(f, job[7]))
     column = f.op("shl", "i64", first, 6)
     columns = smaller(f, f.op("sub", "i64", job[7], column), f.op("shl", "i64", job[PANELS], 6))
-    packed = _own_scratch(job, worker)
     step = f.select(f.icmp("ne", "i64", job[5], 0), "i64", job[4], 1)
     b = f.gep("i8", job[3], f.op("mul", "i64", f.op("mul", "i64", column, step), fmt.bytes))
-    count = f.op("sub", "i64", last, first)
-    invoke(f, "void", f"pypto_pack_b_{fmt.kind}", "piiiiiip", b, job[4], job[5], job[8], columns, 0, count, packed)
-    size = invoke(f, "i64", f"pypto_packed_bytes_{fmt.kind}", "ii", job[8], f.op("shl", "i64", job[PANELS], 6))
-    job.drive(fmt, job[6], columns, "0", column, packed, f.gep("i8", packed, size))
+    c = f.define(f"getelementptr i32, ptr {job[9]}, i64 {column}")
+    values = (job[0], job[1], job[2], b, job[4], job[5], job[6], columns, job[8], c, job[10], job[11], _own_scratch(job, worker))
+    invoke(f, "void", f"pypto_unpacked_{fmt.kind}", "piipiiiiipiipppi", *values, job[12], job[13], column)
     f.ret()
 
 
@@ -274,28 +272,46 @@ def _product(module: Module, fmt: Format) -> None:
 
 
 def _store_rounded(module: Module, target: Target, fmt: Format) -> None:
+    """Two vectors at a time; what remains of a row goes through a local line."""
     listed = parameters(EPILOGUE, "argument row rows column columns block ld")
     f = module.function("void", f"pypto_store_{fmt.kind}", listed)
     argument, row, rows, column, columns, block, ld = f.arguments
     out, pitch = f.load("ptr", argument), f.load("i64", f.gep("i64", argument, 1))
-    dtype = DataType.DT_BF16 if fmt.kind == "bf16" else DataType.DT_FP16
-    tail, rounded = f.scratch("float", BLOCK), f.scratch("i16", BLOCK)
-    whole = f.op("and", "i64", columns, -BLOCK)
+    line, rounded = f.scratch("float", 2 * BLOCK), f.scratch("i16", 2 * BLOCK)
+    whole = f.op("and", "i64", columns, -2 * BLOCK)
+    left = f.op("sub", "i64", columns, whole)
     module.declare("ptr", "memcpy", "ptr, ptr, i64")
-
-    def narrow(source: str, place: str) -> None:
-        values = f.load("<16 x float>", source, align=4)
-        f.store("<16 x i16>", Vectors(f, target, dtype).narrow(Vector(values, DataType.DT_FP32), dtype), place, align=2)
-
     with f.loop(0, rows, 1) as down:
         source = f.gep("float", block, f.op("mul", "i64", down.index, ld))
-        line = f.op("mul", "i64", f.op("add", "i64", row, down.index), pitch)
-        place = f.gep("i16", out, f.op("add", "i64", line, column))
-        with f.loop(0, whole, BLOCK) as along:
-            narrow(f.gep("float", source, along.index), f.gep("i16", place, along.index))
-        left = f.op("sub", "i64", columns, whole)
+        start = f.op("mul", "i64", f.op("add", "i64", row, down.index), pitch)
+        place = f.gep("i16", out, f.op("add", "i64", start, column))
+        with f.loop(0, whole, 2 * BLOCK) as along:
+            _round_two(f, target, fmt, f.gep("float", source, along.index), f.gep("i16", place, along.index))
         with f.when(f.icmp("sgt", "i64", left, 0)):
-            f.call("ptr", "@memcpy", ("ptr", tail), ("ptr", f.gep("float", source, whole)), ("i64", f.op("shl", "i64", left, 2)))
-            narrow(tail, rounded)
+            f.call("ptr", "@memcpy", ("ptr", line), ("ptr", f.gep("float", source, whole)), ("i64", f.op("shl", "i64", left, 2)))
+            _round_two(f, target, fmt, line, rounded)
             f.call("ptr", "@memcpy", ("ptr", f.gep("i16", place, whole)), ("ptr", rounded), ("i64", f.op("shl", "i64", left, 1)))
     f.ret()
+
+
+def _round_two(f: Function, target: Target, fmt: Format, source: str, place: str) -> None:
+    """32 floats to 32 bf16 or fp16."""
+    if fmt.kind == "f16":
+        for offset in (0, BLOCK):
+            values = Vector(f.load("<16 x float>", f.gep("float", source, offset), align=4), DataType.DT_FP32)
+            narrow = Vectors(f, target, DataType.DT_FP16).narrow(values, DataType.DT_FP16)
+            f.store("<16 x i16>", narrow, f.gep("i16", place, offset), align=2)
+        return
+    halves = [_rounded_bits(f, f.load("<16 x i32>", f.gep("i32", source, offset), align=4)) for offset in (0, BLOCK)]
+    words = [f.cast("bitcast", "<16 x i32>", half, "<32 x i16>") for half in halves]
+    f.store("<32 x i16>", shuffle(f, words[0], words[1], "<32 x i16>", range(1, 64, 2)), place, align=2)
+
+
+def _rounded_bits(f: Function, bits: str) -> str:
+    """fp32 bits whose upper halves are the bf16 numbers: nearest, ties to even, denormals kept, NaN made the quiet one."""
+    kind = "<16 x i32>"
+    odd = f.op("and", kind, f.op("lshr", kind, bits, "splat (i32 16)"), "splat (i32 1)")
+    rounded = f.op("add", kind, f.op("add", kind, bits, "splat (i32 32767)"), odd)
+    quiet = f.op("or", kind, f.op("and", kind, bits, "splat (i32 -2147483648)"), "splat (i32 2143289344)")  # sign, 0x7fc00000
+    value = f.cast("bitcast", kind, bits, "<16 x float>")
+    return f.select(f.fcmp("uno", "<16 x float>", value, value), kind, quiet, rounded, "<16 x i1>")

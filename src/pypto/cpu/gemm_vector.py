@@ -10,7 +10,7 @@ A stretch of 128…1024 words and groups of 96…384 rows measured within noise 
 
 from __future__ import annotations
 
-from pypto.cpu.gemm_driver import ROWS, ROWS_NAMES, Blocking, Driver, pack_a_function
+from pypto.cpu.gemm_driver import B_PITCH, ROWS, ROWS_NAMES, Blocking, Driver, pack_a_function
 from pypto.cpu.packing import BLOCK, PANEL, Format, invoke, parameters, shuffle, smaller
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module, Operand
@@ -43,14 +43,14 @@ def add_vector_gemm(module: Module, target: Target, fmt: Format) -> None:
 # -- the register tile -----------------------------------------------------------------------------------------------------------
 
 
-MULTIPLY = "piipipii"
+MULTIPLY = "piipiipii"
 
 
 def _multiply(module: Module, target: Target, fmt: Format) -> None:
-    """``multiply(a, stride, rows, b, steps, c, ldc, accumulate)``; strides in bytes; rows beyond ``rows`` repeat the last one."""
-    listed = parameters(MULTIPLY, "a stride rows b steps c ldc accumulate")
+    """One register tile. Strides in bytes; rows beyond ``rows`` repeat the last one."""
+    listed = parameters(MULTIPLY, "a stride rows b b_pitch steps c ldc accumulate")
     f = module.function("void", f"pypto_multiply_{fmt.name}", listed, linkage="internal", attributes="noinline")
-    _, _, _, b, steps, c, ldc, accumulate = f.arguments
+    _, _, _, b, b_pitch, steps, c, ldc, accumulate = f.arguments
     width = tile_width(fmt) // BLOCK
     kind = accumulator(fmt)
     rows = _row_pointers(f)
@@ -63,8 +63,8 @@ def _multiply(module: Module, target: Target, fmt: Format) -> None:
     )
     bulk = f.op("and", "i64", steps, -UNROLL)
     state: list[str] = [*rows, b, *start]
-    state = _steps(f, target, fmt, "0", bulk, UNROLL, state)
-    state = _steps(f, target, fmt, bulk, steps, 1, state)
+    state = _steps(f, target, fmt, b_pitch, ("0", bulk), UNROLL, state)
+    state = _steps(f, target, fmt, b_pitch, (bulk, steps), 1, state)
     for value, place in zip(state[HEIGHT + 1 :], places, strict=True):
         f.store(kind, value, place, align=4)
     f.ret()
@@ -84,19 +84,22 @@ def _tile_rows(f: Function, c: str, ldc: str) -> list[str]:
     return [c, *(f.gep("i8", c, f.op("mul", "i64", ldc, index)) for index in range(1, HEIGHT))]
 
 
-def _steps(f: Function, target: Target, fmt: Format, low: str, high: str, unroll: int, state: list[str]) -> list[str]:
+def _steps(
+    f: Function, target: Target, fmt: Format, b_pitch: str, span: tuple[str, str], unroll: int, state: list[str]
+) -> list[str]:
     """Loop over k; ``state`` is six row pointers, the pointer into B, the accumulators."""
     width = tile_width(fmt) // BLOCK
     kinds = [*["ptr"] * (HEIGHT + 1), *[accumulator(fmt)] * (HEIGHT * width)]
-    with f.loop(low, high, unroll, carried=list(zip(kinds, state, strict=True))) as loop:
+    with f.loop(*span, unroll, carried=list(zip(kinds, state, strict=True))) as loop:
         rows, b, sums = loop.carried[:HEIGHT], loop.carried[HEIGHT], loop.carried[HEIGHT + 1 :]
         for u in range(unroll):
-            columns = [f.load(_I, f.gep("i32", b, (u * width + j) * BLOCK), align=4) for j in range(width)]
+            line = f.gep("i8", b, f.op("mul", "i64", b_pitch, u)) if u else b
+            columns = [f.load(_I, f.gep("i32", line, j * BLOCK), align=4) for j in range(width)]
             for i in range(HEIGHT):
                 word = f.splat("i32", f.load("i32", f.gep("i32", rows[i], u), align=1), BLOCK)
                 for j in range(width):
                     sums[i * width + j] = _product(f, target, fmt, word, columns[j], sums[i * width + j])
-        loop.next = [*(f.gep("i32", row, unroll) for row in rows), f.gep("i32", b, unroll * width * BLOCK), *sums]
+        loop.next = [*(f.gep("i32", row, unroll) for row in rows), f.gep("i8", b, f.op("mul", "i64", b_pitch, unroll)), *sums]
     return loop.results
 
 
@@ -140,9 +143,9 @@ def _integer_pairs_in_two(f: Function, halves: list[str]) -> str:
 
 def _edge(module: Module, fmt: Format) -> None:
     """``edge(a, stride, rows, b, steps, c, ldc, accumulate, columns)``: a tile of which only rows × columns exist."""
-    listed = parameters(MULTIPLY + "i", "a stride rows b steps c ldc accumulate columns")
+    listed = parameters(MULTIPLY + "i", "a stride rows b b_pitch steps c ldc accumulate columns")
     f = module.function("void", f"pypto_edge_{fmt.name}", listed, linkage="internal", attributes="noinline")
-    a, stride, rows, b, steps, c, ldc, accumulate, columns = f.arguments
+    a, stride, rows, b, b_pitch, steps, c, ldc, accumulate, columns = f.arguments
     width = tile_width(fmt)
     tile = f.scratch("i32", HEIGHT * width)
     size = f.op("mul", "i64", columns, 4)
@@ -150,7 +153,7 @@ def _edge(module: Module, fmt: Format) -> None:
         with f.loop(0, HEIGHT * width, BLOCK) as loop:
             f.store(_I, "zeroinitializer", f.gep("i32", tile, loop.index), align=64)
         copy_rows(f, tile, width * 4, c, ldc, rows, size)
-    invoke(f, "void", f"pypto_multiply_{fmt.name}", MULTIPLY, a, stride, rows, b, steps, tile, width * 4, accumulate)
+    invoke(f, "void", f"pypto_multiply_{fmt.name}", MULTIPLY, a, stride, rows, b, b_pitch, steps, tile, width * 4, accumulate)
     copy_rows(f, c, ldc, tile, width * 4, rows, size)
     f.ret()
 
@@ -169,7 +172,7 @@ def copy_rows(f: Function, to: str, to_stride: Operand, source: str, stride: Ope
 
 def _rows(module: Module, fmt: Format) -> None:
     f = module.function("void", f"pypto_rows_{fmt.name}", parameters(ROWS, ROWS_NAMES), linkage="internal", attributes="noinline")
-    a, stride, _, _, _, rows, n, b, panel, part, steps, c, ldc, accumulate = f.arguments
+    a, stride, _, _, _, rows, n, b, b_pitch, panel, part, steps, c, ldc, accumulate = f.arguments
     width = tile_width(fmt)
     with f.loop(0, n, width) as across:
         columns = smaller(f, f.op("sub", "i64", n, across.index), width)
@@ -178,7 +181,7 @@ def _rows(module: Module, fmt: Format) -> None:
             height = smaller(f, f.op("sub", "i64", rows, down.index), HEIGHT)
             row = f.gep("i8", a, f.op("mul", "i64", down.index, stride))
             place = f.gep("i32", f.gep("i8", c, f.op("mul", "i64", down.index, ldc)), across.index)
-            _whole_or_edge(f, fmt, (row, stride, height, here, steps, place, ldc, accumulate), height, columns)
+            _whole_or_edge(f, fmt, (row, stride, height, here, b_pitch, steps, place, ldc, accumulate), height, columns)
     f.ret()
 
 
@@ -233,7 +236,19 @@ class VectorDriver(Driver):
         return [stride, 0, 0, 0, 4]
 
     def stretch_of_b(self, f: Function, step: str) -> str:
-        return f.op("mul", "i64", step, tile_width(self.fmt) * 4)
+        return f.op("mul", "i64", step, self.step_distance(f))
+
+    def step_distance(self, f: Function) -> Operand:
+        return self._unless_packed(f, f.arguments[B_PITCH], tile_width(self.fmt) * 4)
+
+    def panel_distance(self, f: Function, steps: str) -> str:
+        return self._unless_packed(f, PANEL * 4, super().panel_distance(f, steps))
+
+    def part_bytes(self, f: Function, steps: str) -> str:
+        return self._unless_packed(f, BLOCK * 4, super().part_bytes(f, steps))
+
+    def _unless_packed(self, f: Function, in_place: Operand, packed: Operand) -> str:
+        return f.select(f.icmp("ne", "i64", f.arguments[B_PITCH], 0), "i64", in_place, packed)
 
     def words(self, f: Function, steps: str) -> str:
         return f.op("sdiv", "i64", f.op("add", "i64", f.arguments[5], self.fmt.group - 1), self.fmt.group)

@@ -10,13 +10,6 @@ Everything is packed in *words* of 32 bits. A word holds ``group`` neighbours al
     B transposed       b[n][k]   along   columns of B    down                                            transpose
 
 A block at an edge is first copied into a zeroed local block, so no byte outside the operand is read and the tails are zero.
-
-Packed B: panels of 64 columns, each ``steps`` words deep (k in words, rounded up to 16)::
-
-    wide    panel[step][64]                  one multiply kernel takes 64 columns
-    narrow  panel[4][step][16]               it takes 16 columns
-    tile    panel[2][step/16][2][16][16]     tiles of 16 steps × 16 columns, two side by side per multiply step
-    split   panel[2][step/16][4][16][16]     the same, two tiles of high parts, then two of low parts; then a flag word
 """
 
 from __future__ import annotations
@@ -115,15 +108,12 @@ def panel_bytes(f: Function, fmt: Format, steps: str) -> str:
     return f.op("add", "i64", total, fmt.panel_extra) if fmt.panel_extra else total
 
 
-def add_packing(module: Module, target: Target, fmt: Format) -> None:
-    """Add the block movers and ``pypto_packed_bytes`` / ``pypto_pack_b`` of one format."""
+def add_movers(module: Module, target: Target, fmt: Format) -> None:
+    """Add the functions that move a block, for each way of reading and with or without a transpose."""
     _zeroed_copy(module)
     for reading in ("along", "across"):
         for transposed in (False, True):
             _mover(module, target, fmt, reading, transposed)
-    _packed_bytes(module, fmt)
-    _pack_range(module, fmt)
-    _pack_b(module, fmt)
 
 
 # -- edges -----------------------------------------------------------------------------------------------------------------------
@@ -195,7 +185,7 @@ def _source_shape(fmt: Format, reading: str) -> tuple[int, int]:
     return (BLOCK, BLOCK * fmt.group) if reading == "along" else (BLOCK * fmt.group, BLOCK)
 
 
-def _line(f: Function, start: str, stride: str, index: int) -> str:
+def line_of(f: Function, start: str, stride: str, index: int) -> str:
     return f.gep("i8", start, f.op("mul", "i64", stride, index)) if index else start
 
 
@@ -205,7 +195,7 @@ def _read_along(f: Function, target: Target, fmt: Format, start: str, stride: st
     stored = f"<{count} x {fmt.source}>"
     found = []
     for index in range(BLOCK):
-        raw = f.load(stored, _line(f, start, stride, index), align=fmt.bytes)
+        raw = f.load(stored, line_of(f, start, stride, index), align=fmt.bytes)
         found.append(_as_words(f, target, fmt, raw, count))
     return found
 
@@ -225,16 +215,18 @@ def _read_across(f: Function, target: Target, fmt: Format, start: str, stride: s
     stored = f"<{BLOCK} x {fmt.source}>"
     found = []
     for index in range(0, BLOCK * fmt.group, fmt.group):
-        lines = [f.load(stored, _line(f, start, stride, index + i), align=fmt.bytes) for i in range(fmt.group)]
-        if fmt.group == 1:
-            found.append(_as_words(f, target, fmt, lines[0], BLOCK))
-        else:
-            element = fmt.source
-            if fmt.method == "madd":
-                element = "i16"
-                lines = [f.cast("sext", stored, line, "<16 x i16>") for line in lines]
-            found.append(_interleaved(f, lines, element))
+        lines = [f.load(stored, line_of(f, start, stride, index + i), align=fmt.bytes) for i in range(fmt.group)]
+        found.append(across_words(f, target, fmt, lines))
     return found
+
+
+def across_words(f: Function, target: Target, fmt: Format, lines: list[str]) -> str:
+    """One step of 16 columns from ``group`` lines."""
+    if fmt.group == 1:
+        return _as_words(f, target, fmt, lines[0], BLOCK)
+    if fmt.method == "madd":
+        return _interleaved(f, [f.cast("sext", "<16 x i8>", line, "<16 x i16>") for line in lines], "i16")
+    return _interleaved(f, lines, fmt.source)
 
 
 def _interleaved(f: Function, lines: Sequence[str], element: str) -> str:
@@ -338,109 +330,3 @@ def _store_split(f: Function, vectors: Sequence[str], to: str, pitch: str) -> st
         f.store(WORDS, low, f.gep("i8", place, SPLIT_LOW), align=4)
         largest = f.intrinsic("<32 x i32>", "llvm.umax.v32i32", ("<32 x i32>", largest), ("<32 x i32>", magnitude))
     return f.intrinsic("i32", "llvm.vector.reduce.umax.v32i32", ("<32 x i32>", largest))
-
-
-# -- packing B -------------------------------------------------------------------------------------------------------------------
-
-
-def _packed_bytes(module: Module, fmt: Format) -> None:
-    f = module.function("i64", f"pypto_packed_bytes_{fmt.kind}", [("i64", "k"), ("i64", "n")])
-    k, n = f.arguments
-    panels = f.op("sdiv", "i64", f.op("add", "i64", n, PANEL - 1), PANEL)
-    f.ret("i64", f.op("mul", "i64", panels, panel_bytes(f, fmt, steps_of(f, fmt, k))))
-
-
-def block_place(f: Function, fmt: Format, panel: str, steps: str, step: str, column: int) -> tuple[str, int]:
-    """Where the block of 16 steps × 16 columns (``column`` 0…3 of the panel) begins, and its pitch in bytes."""
-    if fmt.layout == "wide":
-        return f.gep("i32", f.gep("i32", panel, f.op("mul", "i64", step, PANEL)), column * BLOCK), PANEL * 4
-    if fmt.layout == "narrow":
-        offset = f.op("mul", "i64", f.op("add", "i64", f.op("mul", "i64", steps, column), step), BLOCK)
-        return f.gep("i32", panel, offset), BLOCK * 4
-    per_step = 32 * fmt.panel_words // PANEL
-    half = f.gep("i32", panel, f.op("mul", "i64", steps, per_step * (column // 2)))
-    return f.gep("i32", f.gep("i32", half, f.op("mul", "i64", step, per_step)), (column % 2) * 256), BLOCK * 4
-
-
-RANGE = "piiiiiiiip"
-
-
-def _pack_range(module: Module, fmt: Format) -> None:
-    """``pypto_pack_range``: the panels [first, last) at the steps [low, high) (multiples of 16) of packed B.
-
-    Goes along memory: for row-major B one block of steps across all columns, so that lines are read to their end.
-    """
-    listed = parameters(RANGE, "b ldb transposed k n first last low high packed")
-    f = module.function("void", f"pypto_pack_range_{fmt.kind}", listed, linkage="internal", attributes="noinline")
-    _, ldb, is_transposed, k, _, first, last, low, high, _ = f.arguments
-    steps = steps_of(f, fmt, k)
-    stride = f.op("mul", "i64", ldb, fmt.bytes)
-
-    def by_panel() -> list[Operand]:
-        with f.loop(first, last, 1) as panels, f.loop(low, high, BLOCK) as blocks:
-            _pack_panel_blocks(f, fmt, "along", stride, steps, blocks.index, panels.index)
-        return []
-
-    def by_step() -> list[Operand]:
-        with f.loop(low, high, BLOCK) as blocks, f.loop(first, last, 1) as panels:
-            _pack_panel_blocks(f, fmt, "across", stride, steps, blocks.index, panels.index)
-        return []
-
-    f.either(f.icmp("ne", "i64", is_transposed, 0), by_panel, by_step)
-    f.ret()
-
-
-def _pack_panel_blocks(f: Function, fmt: Format, reading: str, stride: str, steps: str, step: str, panel: str) -> None:
-    """The four blocks of one panel at one step; ``f`` is ``pypto_pack_range``."""
-    n, packed = f.arguments[4], f.arguments[9]
-    where = f.gep("i8", packed, f.op("mul", "i64", panel, panel_bytes(f, fmt, steps)))
-    largest: Operand = 0
-    for column in range(PANEL // BLOCK):
-        first_n = f.op("add", "i64", f.op("mul", "i64", panel, PANEL), column * BLOCK)
-        left_n = f.intrinsic("i64", "llvm.smax.i64", ("i64", f.op("sub", "i64", n, first_n)), ("i64", 0))
-        to, pitch = block_place(f, fmt, where, steps, step, column)
-        seen = _move_b(f, fmt, reading, stride, first_n, left_n, step, to, pitch)
-        if fmt.layout == "split":
-            largest = f.intrinsic("i32", "llvm.umax.i32", ("i32", largest), ("i32", seen))
-    if fmt.layout == "split":
-        _raise_flag(f, fmt, where, steps, largest)
-
-
-def _move_b(
-    f: Function, fmt: Format, reading: str, stride: str, first_n: str, left_n: str, step: str, to: str, pitch: int
-) -> str:
-    b, k = f.arguments[0], f.arguments[3]
-    first_k = f.op("mul", "i64", step, fmt.group)
-    left_k = f.op("sub", "i64", k, first_k)
-    line, element, lines, count = (first_n, first_k, left_n, left_k) if reading == "along" else (first_k, first_n, left_k, left_n)
-    offset = f.op("add", "i64", f.op("mul", "i64", line, stride), f.op("mul", "i64", element, fmt.bytes))
-    # For columns beyond n nothing is read, but the address may lie outside: no ``inbounds`` here.
-    source = f.define(f"getelementptr i8, ptr {b}, i64 {offset}")
-    return invoke(f, "i32", mover_name(fmt, reading, reading == "along"), MOVER, source, stride, lines, count, to, pitch)
-
-
-def flag_place(f: Function, fmt: Format, panel: str, steps: str) -> str:
-    """The word after a split panel that is not zero when the panel holds an infinity or NaN."""
-    return f.gep("i8", panel, f.op("mul", "i64", steps, fmt.panel_words * 4))
-
-
-def _raise_flag(f: Function, fmt: Format, panel: str, steps: str, largest: Operand) -> None:
-    infinite = f.cast("zext", "i1", f.icmp("uge", "i32", largest, INFINITE), "i32")
-    f.define(f"atomicrmw or ptr {flag_place(f, fmt, panel, steps)}, i32 {infinite} monotonic")
-
-
-def _pack_b(module: Module, fmt: Format) -> None:
-    listed = parameters("piiiiiip", "b ldb transposed k n first_panel last_panel packed")
-    f = module.function("void", f"pypto_pack_b_{fmt.kind}", listed)
-    *source, first, last, packed = f.arguments
-    steps = steps_of(f, fmt, f.arguments[3])
-    if fmt.layout == "split":
-        clear_flags(f, fmt, packed, steps, first, last)
-    invoke(f, "void", f"pypto_pack_range_{fmt.kind}", RANGE, *source, first, last, 0, steps, packed)
-    f.ret()
-
-
-def clear_flags(f: Function, fmt: Format, packed: str, steps: str, first: str, last: str) -> None:
-    size = panel_bytes(f, fmt, steps)
-    with f.loop(first, last, 1) as panels:
-        f.store("i32", 0, flag_place(f, fmt, f.gep("i8", packed, f.op("mul", "i64", panels.index, size)), steps))
