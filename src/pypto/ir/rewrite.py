@@ -115,7 +115,7 @@ class Rewriter:
         bounds = tuple(map(self.thing, (loop.start, loop.stop, loop.step)))
         initials = [self.thing(c.initial) for c in loop.carried]
         arguments = [self.define(c.argument) for c in loop.carried]
-        body = self.block(loop.body)
+        body = self.body_of(loop)
         results = [self.define(c.result) for c in loop.carried]
         carried = tuple(
             c if unchanged((a, i, r), (c.argument, c.initial, c.result)) else Carried(a, i, r)
@@ -125,12 +125,20 @@ class Rewriter:
             return loop
         return with_parts(loop, bounds, body, carried)
 
+    def body_of(self, loop: Loop) -> Block:
+        """The rebuilt body; override to know more inside it."""
+        return self.block(loop.body)
+
+    def arm_of(self, branch: If, taken: bool) -> Block:
+        """The rebuilt arm of a branch; override to know more inside it."""
+        return self.block(branch.then if taken else branch.orelse)
+
     def branch(self, branch: If) -> Iterable[Statement]:
         return [self.rebuilt_branch(branch)]
 
     def rebuilt_branch(self, branch: If) -> If:
         condition = self.thing(branch.condition)
-        then, orelse = self.block(branch.then), self.block(branch.orelse)
+        then, orelse = self.arm_of(branch, True), self.arm_of(branch, False)
         results = tuple(self.define(r) for r in branch.results)
         if (
             condition is branch.condition
