@@ -159,11 +159,12 @@ class CpuExecutable:
 
     def __init__(self, program: Program, log: Log) -> None:
         from pypto import cpu
+        from pypto.cpu.library import runtime_library
 
         self.program = program
         self.kernel = cpu.build(program, log)
         self.address: int = self.kernel.address
-        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
+        self.launch = runtime_library().function("pypto_launch", None, ctypes.c_void_p, ctypes.c_void_p)
 
     def run(self, tensors: Sequence[Any], scalars: Sequence[Number] = ()) -> None:
         errors = (ctypes.c_int64 * ERROR_WORDS)()
@@ -172,7 +173,7 @@ class CpuExecutable:
         slots += [_slot(value, kind) for value, kind in zip(scalars, kinds, strict=True)]
         slots += dimension_values(self.program, tensors)
         block = (ctypes.c_int64 * len(slots))(*slots)
-        self.call(ctypes.addressof(block))
+        self.launch(self.address, ctypes.addressof(block))
         if errors[0]:
             self.kernel.raise_error(list(errors))
 

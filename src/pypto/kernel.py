@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -17,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pypto.options import scopes as options
-from pypto.compiler import Executable, compile_program
+from pypto.compiler import CpuExecutable, Executable, compile_program
 from pypto.diagnostics import warn
 from pypto.enums import RunMode
 from pypto.errors.arguments import (
@@ -41,11 +41,14 @@ from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.trace import outside_span
 from pypto.ir.symbols import Symbol
+from pypto.options import scopes as options
 from pypto.options.scopes import Scope, prepared
 from pypto.options.table import TABLE
+from pypto.runtime.fast import fast_call
 
 del _methods  # imported because it completes Tensor
 
+MOST_GUARDS = 8  # guards tried one after the other before the dispatcher
 MANY = 8  # the specialisation at which a kernel says that one argument keeps recompiling it (rulings, "non-tensor arguments")
 FAMILIES = ("host", "codegen", "pass", "runtime", "verify", "debug", "run", "cpu")
 WITHOUT_EFFECT = ("new_ir", "create_new_logical_tensor")
@@ -68,6 +71,7 @@ class Call:
     tensors: list[HostTensor]
     names: list[str]
     scalars: list[Any]
+    values: list[Any]
 
 
 class Kernel:
@@ -86,7 +90,9 @@ class Kernel:
         self.parameters = parameters_of(function, local_names)
         self.variants: dict[tuple[Any, ...], list[Variant]] = {}
         self.compilations = 0
-        self.fast: Callable[[tuple[Any, ...], dict[str, Any]], bool] | None = None
+        self.fast: Callable[..., Any] | None = None
+        self.fast_scope: Scope | None = None
+        self.guards = 0
         self._lock = threading.RLock()
         self._seen: dict[str, set[Any]] = {}
 
@@ -110,8 +116,26 @@ class Kernel:
         return f"<pypto kernel {self.__qualname__}, {self.compilations} compiled>"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> None:
-        if self.fast is not None and self.fast(arguments, keywords):
-            return
+        fast = self.fast
+        if fast is not None and options.in_force() is self.fast_scope:
+            if keywords or len(arguments) != len(self.parameters):
+                arguments, keywords = self.by_position(arguments, keywords)
+            fast(*arguments, **keywords)
+        else:
+            self.fast = None
+            self.slow(*arguments, **keywords)
+
+    def by_position(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The call with all parameters by position, as guards want it; unchanged when it is not a right call."""
+        rest = self.parameters[len(arguments) :]
+        values = [keywords.get(p.name, p.default) for p in rest]
+        known = sum(p.name in keywords for p in rest)
+        if known != len(keywords) or inspect.Parameter.empty in values or not all(p.by_position and p.by_name for p in rest):
+            return arguments, keywords
+        return (*arguments, *values), {}
+
+    def slow(self, *arguments: Any, **keywords: Any) -> None:
+        """The way that binds, checks, compiles, and says what is wrong; leaves a guard for the next call like this one."""
         try:
             with options.scope(self.__name__, self.values):
                 self.dispatch(arguments, keywords)
@@ -129,13 +153,33 @@ class Kernel:
         self.check_memory(call, variant)
         if options.current().get("host.compile_stage") == 0:
             variant.executable.run(call.tensors, call.scalars)
+            self.remember(call, variant)
+
+    def remember(self, call: Call, variant: Variant) -> None:
+        """Put a guard in front, so that the next call like this one takes the fast way."""
+        scope = options.current().parent
+        if not isinstance(variant.executable, CpuExecutable) or not all(p.by_position for p in self.parameters):
+            return
+        if self.fast is None or self.fast_scope is not scope:
+            self.guards = 0
+        elif self.guards == MOST_GUARDS:
+            return
+        behind = self.fast if self.guards else self.slow
+        executable, traced = variant.executable, variant.traced
+        names = [p.name for p in self.parameters]
+        made = fast_call(
+            executable.program, executable.kernel, traced.watch, traced.written, names, call.values, behind or self.slow
+        )
+        if made is not None:
+            self.fast, self.fast_scope, self.guards = made, scope, self.guards + 1
 
     def described(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Call:
-        call = Call((), {}, [], [], [])
+        values = bound(self.__name__, self.parameters, arguments, keywords)
+        call = Call((), {}, [], [], [], values)
         key: list[Any] = [option_key(options.current())]
         dimensions: dict[str, tuple[Symbol, int, str]] = {}
         index = 0
-        for parameter, value in zip(self.parameters, bound(self.__name__, self.parameters, arguments, keywords), strict=True):
+        for parameter, value in zip(self.parameters, values, strict=True):
             if parameter.kind == TENSOR or (parameter.kind == AUTO and is_array(value)):
                 key.append(self.add_tensor(call, parameter, index, value, dimensions))
                 index += 1
@@ -163,7 +207,9 @@ class Kernel:
         call.arguments[parameter.name] = TensorArgument(host.dtype, shape, alias)
         return (host.dtype, marks, original)
 
-    def dimension(self, name: str, axis: int, mark: str | None, size: int, dimensions: dict[str, tuple[Symbol, int, str]]) -> Symbol:
+    def dimension(
+        self, name: str, axis: int, mark: str | None, size: int, dimensions: dict[str, tuple[Symbol, int, str]]
+    ) -> Symbol:
         """The symbol of a DYNAMIC axis; axes of one ``frontend.dynamic`` name share it and must agree."""
         if mark is None:
             return named_dimension(name, axis)

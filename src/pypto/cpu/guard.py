@@ -60,6 +60,42 @@ class Row:
     apart: int = 0
 
 
+@dataclass(frozen=True)
+class Watched:
+    """Something outside the arguments that must still hold; ``things`` keeps what the addresses point to alive.
+
+    ``name`` is the address of a string and ``owner`` that of a dictionary, or ``name`` is 0 and ``owner`` the address of a pointer.
+    """
+
+    owner: int
+    name: int
+    held: int
+    things: tuple[Any, ...]
+
+    @staticmethod
+    def entry(space: dict[str, Any], name: str, *value: Any) -> Watched:
+        """The dictionary holds this very value under ``name``, or no value at all when none is given."""
+        return Watched(id(space), id(name), id(value[0]) if value else 0, (space, name, *value))
+
+    @staticmethod
+    def word(owner: Any, offset: int, value: Any) -> Watched:
+        """The pointer at ``offset`` of an object is this very value."""
+        return Watched(id(owner) + offset, 0, id(value), (owner, value))
+
+    def holds(self) -> bool:
+        if self.name:
+            space, name, *value = self.things
+            return (space[name] is value[0]) if value and name in space else not value and name not in space
+        return ctypes.c_int64.from_address(self.owner).value == self.held
+
+
+def pointer_offset(thing: Any, value: Any) -> int:
+    """Where in the memory of ``thing`` the one pointer to ``value`` stands; 0 when there is none, or more than one."""
+    words = range(16, sys.getsizeof(thing), 8)
+    found = [at for at in words if ctypes.c_int64.from_address(id(thing) + at).value == id(value)]
+    return found[0] if len(found) == 1 else 0
+
+
 def tensor_row(
     value: Any, slot: int, *, dynamic: Mapping[int, int] | None = None, written: bool = False, check_grad: bool = True
 ) -> Row | None:
@@ -132,18 +168,22 @@ def make_guard(
     on_error: Callable[[bytes], Any],
     release_lock: bool = False,
     keep: tuple[object, ...] = (),
+    watched: Sequence[Watched] = (),
 ) -> Callable[..., Any]:
     """A callable that checks its arguments against ``rows`` and runs ``kernel`` (an address).
 
     ``slots`` is the length of the argument block, ``release_lock`` whether other Python threads may run meanwhile (worth it
-    above some 20 µs of work), ``keep`` is held alive with the result.
+    above some 20 µs of work), ``keep`` is held alive with the result. ``watched`` is what must still hold besides the arguments.
     """
     if not _fits(rows, slots) or not compiled():
-        return _in_python(kernel, tuple(rows), slots, slow, on_error, keep)
-    header = _header(kernel, len(rows), slow, on_error, release_lock)
+        return _in_python(kernel, tuple(rows), slots, slow, on_error, keep, tuple(watched))
+    table = b"".join(struct.pack("<3q", w.owner, w.name, w.held) for w in watched)
+    header = _header(kernel, len(rows), slow, on_error, release_lock) + struct.pack(
+        "<2q", id(table) + code.BYTES_DATA, len(watched)
+    )
     body = b"".join(_packed(row) for row in rows)
     spec = _Spec(header.ljust(code.HEADER_BYTES, b"\0") + body)
-    spec.keep = (slow, on_error, tuple(rows), keep)
+    spec.keep = (slow, on_error, tuple(rows), keep, table, tuple(watched))
     return _new_function(spec)
 
 
@@ -296,13 +336,24 @@ def _python_address(name: str) -> int:
 
 
 def _in_python(
-    kernel: int, rows: tuple[Row, ...], slots: int, slow: Callable[..., Any], on_error: Callable[[bytes], Any], keep: object
+    kernel: int,
+    rows: tuple[Row, ...],
+    slots: int,
+    slow: Callable[..., Any],
+    on_error: Callable[[bytes], Any],
+    keep: object,
+    watched: tuple[Watched, ...] = (),
 ) -> Callable[..., Any]:
     launch = runtime_library().function("pypto_launch", None, ctypes.c_void_p, ctypes.c_void_p)
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         block = (ctypes.c_int64 * max(slots, 2))()
-        if keywords or len(arguments) != len(rows) or not _all_match(rows, arguments, block):
+        if (
+            keywords
+            or len(arguments) != len(rows)
+            or not all(w.holds() for w in watched)
+            or not _all_match(rows, arguments, block)
+        ):
             return slow(*arguments, **keywords)
         record = (ctypes.c_int64 * (code.ERROR_BYTES // 8))()
         block[0] = ctypes.addressof(record)

@@ -16,6 +16,8 @@ from pypto.cpu.threads import add_floating_point
 
 # Offsets in bytes. Header, then rows.
 KERNEL, SLOW, COUNT, RELEASE, ON_ERROR, GRAD_ENABLED, NONE, FALSE, GRAD_NAME = 0, 8, 16, 24, 32, 40, 48, 56, 64
+WATCHED, WATCHES = 72, 80  # table of what must still hold, and its length
+OWNER, NAME, HELD, WATCH_BYTES = 0, 8, 16, 24
 HEADER_BYTES = 128
 KIND, NDIM, TYPE, SOURCE, DTYPE, FLAGS, SLOT, ITEM, SAME, APART, SHAPE, RULES = 0, 4, 8, 16, 24, 28, 32, 40, 48, 56, 64, 128
 ROW_BYTES = 192
@@ -45,6 +47,7 @@ PYTHON_SYMBOLS = (
     "PyBytes_FromStringAndSize",
     "PyLong_AsLongLong",
     "PyObject_GetAttr",
+    "PyDict_GetItem",
     "Py_IncRef",
     "Py_DecRef",
 )
@@ -63,6 +66,7 @@ def guard_module(target: Target) -> Module:
     _constant(module)
     _row(module)
     _apart(module)
+    _watch(module)
     _finish(module)
     _run(module)
     _guard(module)
@@ -78,6 +82,7 @@ def _declare(module: Module) -> None:
     module.declare("ptr", "PyBytes_FromStringAndSize", "ptr, i64")
     module.declare("i64", "PyLong_AsLongLong", "ptr")
     module.declare("ptr", "PyObject_GetAttr", "ptr, ptr")
+    module.declare("ptr", "PyDict_GetItem", "ptr, ptr")
     module.declare("void", "Py_IncRef", "ptr")
     module.declare("void", "Py_DecRef", "ptr")
 
@@ -333,6 +338,32 @@ def _span(f: Function, spans: str, index: str) -> tuple[str, str]:
     return f.load("i64", place), f.load("i64", f.gep("i64", place, 1))
 
 
+def _watch(module: Module) -> None:
+    """Whether every watched name and word still holds what tracing saw.
+
+    An entry is (owner, name, held): the dictionary ``owner`` has ``held`` (null: nothing) under ``name``; without a name, ``owner`` is an
+    address where the pointer ``held`` stands (a closure cell's content, a function's code).
+    """
+    f = _internal(module, "i1", "guard_watch", "p", "header")
+    (header,) = f.arguments
+    table, wrong = _at(f, "ptr", header, WATCHED), f.new_label("wrong")
+    with f.loop(0, _at(f, "i64", header, WATCHES), 1) as loop:
+        entry = f.gep("i8", table, f.op("mul", "i64", loop.index, WATCH_BYTES))
+        owner, name = _at(f, "ptr", entry, OWNER), _at(f, "ptr", entry, NAME)
+        found = f.either(
+            f.icmp("eq", "ptr", name, "null"),
+            lambda: [f.load("ptr", owner)],
+            lambda: [invoke(f, "ptr", "PyDict_GetItem", "pp", owner, name)],
+            ["ptr"],
+        )[0]
+        goes_on = f.new_label("goes_on")
+        f.branch(f.icmp("eq", "ptr", found, _at(f, "ptr", entry, HELD)), goes_on, wrong)
+        f.block(goes_on)
+    f.ret("i1", "true")
+    f.block(wrong)
+    f.ret("i1", "false")
+
+
 def _run(module: Module) -> None:
     """``run(header, block)``: the kernel under default floating-point rules, without the interpreter's lock when asked."""
     f = _internal(module, "void", "guard_run", "pp", "header block")
@@ -385,7 +416,10 @@ def _guard(module: Module) -> None:
     f.store("i64", 0, record)
     f.store("ptr", record, block)
     right_count = f.icmp("eq", "i64", count, _at(f, "i64", header, COUNT))
-    f.branch(f.op("and", "i1", right_count, f.icmp("eq", "ptr", keywords, "null")), check, slow)
+    watched = f.new_label("watched")
+    f.branch(f.op("and", "i1", right_count, f.icmp("eq", "ptr", keywords, "null")), watched, slow)
+    f.block(watched)
+    f.branch(invoke(f, "i1", "guard_watch", "p", header), check, slow)
     f.block(check)
     with f.loop(0, count, 1) as loop:
         row = f.gep("i8", rows, f.op("mul", "i64", loop.index, ROW_BYTES))
