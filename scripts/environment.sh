@@ -1,5 +1,5 @@
 # Sourced by the commands beside it: finds a Python, makes a virtual environment in the checkout, installs into it.
-# Use: environment NAME SYSTEM PACKAGE...   NAME: .venv-NAME   SYSTEM: "shared" to see the packages of the Python it is made from.
+# Use: environment NAME FOLDER PACKAGE...   makes .venv-NAME; packages in FOLDER (may be empty) can be imported from it too.
 # Afterwards $environment_python is the interpreter to use.
 
 find_python() {
@@ -14,15 +14,20 @@ find_python() {
     return 1
 }
 
-make_environment() { # PYTHON DIRECTORY [FLAG]
+make_environment() { # PYTHON DIRECTORY
     rm -rf "$2"
-    if ! "$1" -m venv ${3:+"$3"} "$2"; then
+    if ! "$1" -m venv "$2"; then
         # Some systems ship Python without ensurepip; virtualenv brings its own pip.
         rm -rf "$2"
         "$1" -m pip install --quiet --target "$2-bootstrap" virtualenv
-        PYTHONPATH="$2-bootstrap" "$1" -m virtualenv --quiet ${3:+"$3"} "$2"
+        PYTHONPATH="$2-bootstrap" "$1" -m virtualenv --quiet "$2"
         rm -rf "$2-bootstrap"
     fi
+}
+
+use_environment() { # DIRECTORY
+    environment_python=$1/bin/python
+    [ -x "$environment_python" ] || environment_python=$1/Scripts/python.exe
 }
 
 fingerprint() { # PYTHON WORDS...: changes when the interpreter, the requirements or the pins change
@@ -36,22 +41,21 @@ print(digest.hexdigest())
 PYTHON
 }
 
-environment() { # NAME SYSTEM PACKAGE...
-    local python directory stamp wanted flag
+environment() { # NAME FOLDER PACKAGE...
+    local python directory wanted
     python=$(find_python) || exit 1
     directory=.venv-$1
-    stamp=$directory/installed
-    flag=
-    [ "$2" = shared ] && flag=--system-site-packages
-    wanted=$(fingerprint "$python" "$@")
-    if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$wanted" ]; then
+    wanted=$(fingerprint "$python" "$PWD" "$@")
+    if [ "$(cat "$directory/installed" 2>/dev/null)" != "$wanted" ]; then
         echo "Installing into $directory (once) …"
-        make_environment "$python" "$directory" $flag
-        environment_python=$directory/bin/python
-        [ -x "$environment_python" ] || environment_python=$directory/Scripts/python.exe
-        "$environment_python" -m pip install --quiet --disable-pip-version-check --constraint "${constraints:-constraints.txt}" "${@:3}"
-        echo "$wanted" >"$stamp"
+        make_environment "$python" "$directory"
+        use_environment "$directory"
+        if [ -n "$2" ]; then
+            echo "$2" >"$("$environment_python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/shared.pth"
+        fi
+        "$environment_python" -m pip install --quiet --disable-pip-version-check \
+            --constraint "${constraints:-constraints.txt}" "${@:3}"
+        echo "$wanted" >"$directory/installed"
     fi
-    environment_python=$directory/bin/python
-    [ -x "$environment_python" ] || environment_python=$directory/Scripts/python.exe
+    use_environment "$directory"
 }
