@@ -58,7 +58,7 @@ IFS = """
 import time, torch, pypto
 source = ["@pypto.frontend.jit", "def ifs(x, out):", "    for i in pypto.loop(16):", "        t = x + 0.0"]
 for n in range(12):
-    source += [f"        if i % {{}} == 0:".format(n + 2), "            t = t + 1.0", "        else:", "            t = t * 2.0"]
+    source += ["        if i % {{}} == 0:".format(n + 2), "            t = t + 1.0", "        else:", "            t = t * 2.0"]
 source += ["        out[:] = t"]
 path = {path!r}
 open(path, "w").write("import pypto\\n" + "\\n".join(source) + "\\n")
@@ -75,7 +75,7 @@ def seconds(script: str, cache: str, name: str) -> float:
     """Run ``script`` (a file, so that kernels have source) in a process of its own; it prints seconds."""
     path = Path(cache) / f"{name}.py"
     path.write_text(textwrap.dedent(script))
-    environment = dict(os.environ, PYPTO_CACHE_DIR=cache, PYTHONPATH=os.pathsep.join(["src", "."]))
+    environment = dict(os.environ, PYPTO_CACHE_DIR=cache, PYTHONPATH=os.pathsep.join([os.path.abspath("src"), os.path.abspath(".")]))
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment)
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
