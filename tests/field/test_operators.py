@@ -246,7 +246,7 @@ def test_fc_112_axes_out_of_range_duplicate_and_boolean(tmp_path):
     ):
         with mistake("axis"):
             apply(tmp_path, form, x)
-    for form in ("sum(x, 'a')", "sum(x, None)", "sum(x, 1.5)", "sum(x, [0, 0])"):
+    for form in ("pypto.sum(x, 'a')", "pypto.sum(x, None)", "pypto.sum(x, 1.5)", "pypto.sum(x, [0, 0])"):
         with mistake("dim"):
             apply(tmp_path, form, x)
 

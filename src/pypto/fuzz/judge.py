@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -34,8 +35,12 @@ class Verdict:
 
     @property
     def label(self) -> str:
-        """What must stay the same while a source shrinks."""
-        return f"{self.what}: {self.detail.splitlines()[0][:40] if self.detail else ''}"
+        """What must stay the same while a source shrinks, and what makes two findings one: the place in this package, or the text."""
+        places = [
+            line for line in self.detail.splitlines() if line.startswith("  File ") and "/pypto/" in line and "/fuzz/" not in line
+        ]
+        first = self.detail.splitlines()[0] if self.detail else ""
+        return f"{self.what}: {places[-1].strip() if places else re.sub(r'[0-9]+', '#', first)[:60]}"
 
 
 def attempt(case: cases.Case, engine: str, folder: str | Path) -> tuple[Any, BaseException | None]:
@@ -84,6 +89,23 @@ def difference(expected: Any, got: Any, exact: bool) -> str:
     return f"{list(where)}: {a[where]} against {b[where]}"
 
 
+# Lines of the front end that do what the user's text says, on the user's values: an exception there is the user's own, unless the
+# text names a class of this package.
+_USERS = re.compile(r"\(left, right\)|function\(\*arguments|container\[key\]|getattr\(|setattr\(|\(operand\)")
+_OURS = re.compile(r"SymbolicScalar|'Tensor'|DataType|pypto")
+
+
+def of_users_values(error: BaseException) -> bool:
+    """Whether ``error`` came from doing what the user's text says with plain Python values."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return (
+        bool(frames)
+        and "/frontend/" in frames[-1].filename
+        and bool(_USERS.search(frames[-1].line or ""))
+        and not _OURS.search(str(error))
+    )
+
+
 def blame(case: cases.Case, error: BaseException) -> Verdict:
     """Whose exception this is."""
     trace = "".join(traceback.format_exception(error)[-6:])
@@ -96,8 +118,7 @@ def blame(case: cases.Case, error: BaseException) -> Verdict:
         return Verdict("not in the catalogue", f"{type(error).__name__}: {error}\n{trace}")
     if isinstance(error, SyntaxError) and error.filename and "pypto_fuzz_" in str(error.filename):
         return Verdict("own", "SyntaxError")
-    _, theirs = plain(case)
-    if type(theirs) is type(error):
+    if of_users_values(error) or type(plain(case)[1]) is type(error):
         return Verdict("own", type(error).__name__)
     return Verdict("foreign exception", f"{type(error).__name__}: {error}\n{trace}")
 

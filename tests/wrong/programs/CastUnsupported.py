@@ -10,7 +10,7 @@ def kernel(
     out: pypto.Tensor([4, 8], pypto.DT_FP32),
     n: pypto.SymbolicScalar,
 ):
-    y = pypto.cast(pypto.cast(x, pypto.DT_BF16), pypto.DT_INT8)
+    y = pypto.cast(x, pypto.DT_HF4)
     out[:] = x
 
 

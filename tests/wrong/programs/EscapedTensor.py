@@ -10,11 +10,10 @@ def kernel(
     out: pypto.Tensor([4, 8], pypto.DT_FP32),
     n: pypto.SymbolicScalar,
 ):
-    kept = [None]
+    parts = []
     for i in pypto.loop(4):
-        box = [x[i : i + 1, :] + 1.0]
-        kept = kept if i is None else box
-    out[0:1, :] = kept[0]
+        parts.append(x[i : i + 1, :] + 1.0)
+    out[0:1, :] = parts[0]
 
 
 kernel(np.ones((4, 8), np.float32), np.arange(8, dtype=np.int32), np.zeros((4, 8), np.float32), 5)

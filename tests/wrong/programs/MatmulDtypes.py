@@ -10,7 +10,7 @@ def kernel(
     out: pypto.Tensor([4, 8], pypto.DT_FP32),
     n: pypto.SymbolicScalar,
 ):
-    y = pypto.matmul(x, x, pypto.DT_INT8, b_trans=True)
+    y = pypto.matmul(x, x, pypto.DT_INT32, b_trans=True)
     out[:] = x
 
 

@@ -10,8 +10,8 @@ def kernel(
     out: pypto.Tensor([4, 8], pypto.DT_FP32),
     n: pypto.SymbolicScalar,
 ):
-    out[:] = x
-    value = pypto.Element(pypto.DT_FP32, "a")
+    out[:] = x.T.reshape([4, 8])
+    pypto.ceildiv(4, 0)
 
 
 kernel(np.ones((4, 8), np.float32), np.arange(8, dtype=np.int32), np.zeros((4, 8), np.float32), 5)

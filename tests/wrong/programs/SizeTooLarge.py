@@ -10,7 +10,8 @@ def kernel(
     out: pypto.Tensor([4, 8], pypto.DT_FP32),
     n: pypto.SymbolicScalar,
 ):
-    out[:] = pypto.reshape(x + 1.0, [n, 8])
+    y = pypto.full([65536, 65536], 0.0, pypto.DT_FP32)
+    out[:] = x
 
 
 kernel(np.ones((4, 8), np.float32), np.arange(8, dtype=np.int32), np.zeros((4, 8), np.float32), 5)

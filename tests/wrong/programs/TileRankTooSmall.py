@@ -10,7 +10,8 @@ def kernel(
     out: pypto.Tensor([4, 8], pypto.DT_FP32),
     n: pypto.SymbolicScalar,
 ):
-    out[:] = (x + 1.0).reshape([5, 8])
+    pypto.set_vec_tile_shapes(8)
+    out[:] = x + 1.0
 
 
 kernel(np.ones((4, 8), np.float32), np.arange(8, dtype=np.int32), np.zeros((4, 8), np.float32), 5)

@@ -1,3 +1,0 @@
-import pypto
-
-pypto.set_cube_tile_shapes([32, 48], [16, 16], [16, 16])

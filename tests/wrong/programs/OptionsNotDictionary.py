@@ -1,0 +1,3 @@
+import pypto
+
+pypto.set_options(pass_options=3)

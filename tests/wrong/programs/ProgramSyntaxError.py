@@ -1,0 +1,3 @@
+from pypto.ir.parse import parse_program
+
+parse_program("program broken(")

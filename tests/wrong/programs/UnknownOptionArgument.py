@@ -1,0 +1,3 @@
+import pypto
+
+pypto.set_pass_options(enable_slic=True)
