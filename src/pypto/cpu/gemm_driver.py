@@ -167,8 +167,9 @@ class Driver:
         part = self.part_bytes(f, steps)
         words = self.words(f, steps)
         least = f.intrinsic("i64", "llvm.smax.i64", ("i64", words), ("i64", 1))  # once even for an empty k: it stores zeros
-        with f.loop(0, least, self.blocking.stretch, runs=True) as stretch:
-            here = smaller(f, f.op("sub", "i64", words, stretch.index), self.blocking.stretch)
+        length = self.stretch_words(f)
+        with f.loop(0, least, length, runs=True) as stretch:
+            here = smaller(f, f.op("sub", "i64", words, stretch.index), length)
             later = f.cast("zext", "i1", f.icmp("ne", "i64", stretch.index, 0), "i64")
             adds = f.op("or", "i64", accumulate, later)
             start = f.gep("i8", a, f.op("mul", "i64", stretch.index, word_bytes))
@@ -203,6 +204,10 @@ class Driver:
     def step_distance(self, f: Function) -> Operand:
         """Bytes between steps of k in a panel."""
         return 0
+
+    def stretch_words(self, f: Function) -> Operand:
+        """Words of k at a time."""
+        return self.blocking.stretch
 
     def part_bytes(self, f: Function, steps: str) -> str:
         """Bytes of one part of a panel (16 columns of narrow, 32 of tile and split, all of wide)."""

@@ -17,6 +17,7 @@ from pypto.cpu.text import Function, Module, Operand
 
 HEIGHT = 6  # rows of the register tile: 24 accumulators of 16 lanes, 4 of B, 1 broadcast of 32 registers
 UNROLL = 4
+LONG_ROW, FEW_PAGES = 4096, 64  # bytes; steps
 # 192 rows × 512 words of A are 384 KiB, a stretch of one panel of B is 128 KiB.
 BLOCKING = Blocking(rows=192, columns=256, stretch=512, a_bytes=1 << 20, row_step=48)
 
@@ -243,6 +244,11 @@ class VectorDriver(Driver):
 
     def panel_distance(self, f: Function, steps: str) -> str:
         return self._unless_packed(f, PANEL * 4, super().panel_distance(f, steps))
+
+    def stretch_words(self, f: Function) -> Operand:
+        """Where long rows of B are read in place, each row is on a page of its own: as many as the first-level TLB holds."""
+        long = f.icmp("sge", "i64", f.arguments[B_PITCH], LONG_ROW)
+        return f.select(long, "i64", FEW_PAGES, self.blocking.stretch)
 
     def part_bytes(self, f: Function, steps: str) -> str:
         return self._unless_packed(f, BLOCK * 4, super().part_bytes(f, steps))

@@ -14,7 +14,7 @@ A block at an edge is first copied into a zeroed local block, so no byte outside
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pypto.cpu.target import Target
@@ -111,6 +111,7 @@ def panel_bytes(f: Function, fmt: Format, steps: str) -> str:
 def add_movers(module: Module, target: Target, fmt: Format) -> None:
     """Add the functions that move a block, for each way of reading and with or without a transpose."""
     _zeroed_copy(module)
+    _turn(module)
     for reading in ("along", "across"):
         for transposed in (False, True):
             _mover(module, target, fmt, reading, transposed)
@@ -123,8 +124,6 @@ EDGE_BYTES = 64 * 64  # the largest source block: 64 lines of 16 int8, or 16 lin
 
 def _zeroed_copy(module: Module) -> None:
     """``pypto_edge_block(to, pitch, from, stride, lines, bytes)``: copy lines into a block that is zeroed first."""
-    if "pypto_edge_block" in module.functions:
-        return
     listed = parameters("pipiii", "to pitch from stride lines bytes")
     f = module.function("void", "pypto_edge_block", listed, linkage="internal", attributes="noinline")
     to, pitch, source, stride, lines, count = f.arguments
@@ -168,16 +167,54 @@ def _mover(module: Module, target: Target, fmt: Format, reading: str, transposed
         return [edge, line_bytes]
 
     start, step = f.either(whole, lambda: [source, stride], copy, ["ptr", "i64"])
-    read = _read_along if reading == "along" else _read_across
-    vectors = read(f, target, fmt, start, step)
-    if transposed:
-        vectors = turned(f, vectors)
-    if fmt.method == "split":
-        f.ret("i32", _store_split(f, vectors, to, pitch))
-        return
-    for index, vector in enumerate(vectors):
-        f.store(WORDS, vector, f.gep("i8", to, f.op("mul", "i64", pitch, index)), align=4)
-    f.ret("i32", 0)
+    f.ret("i32", _move(f, target, fmt, reading, transposed, start, step))
+
+
+def _move(f: Function, target: Target, fmt: Format, reading: str, transposed: bool, start: str, step: str) -> Operand:
+    """Read a whole block and store it; the largest magnitude (only ``split`` looks at it)."""
+    to, pitch = f.arguments[4:]
+    split = fmt.method == "split"
+    if not transposed:
+        return _move_lines(f, target, fmt, reading, (start, step), (to, pitch), split)
+    rows, distance = start, step
+    if reading == "across" or not (fmt.reads_in_place or split):
+        rows, distance = f.scratch("i32", BLOCK * BLOCK), "64"
+        _move_lines(f, target, fmt, reading, (start, step), (rows, distance), False)
+    if not split:
+        invoke(f, "void", "pypto_turn", "pipi", rows, distance, to, pitch)
+        return 0
+    columns = f.scratch("i32", BLOCK * BLOCK)
+    invoke(f, "void", "pypto_turn", "pipi", rows, distance, columns, 64)
+    return _split_lines(f, lambda index: f.load(WORDS, f.gep("i32", columns, f.op("shl", "i64", index, 4)), align=64), to, pitch)
+
+
+_AT_ONCE = 4  # word vectors per turn of a loop: unrolled 16 times, movers are most of a module's code
+
+
+def _move_lines(
+    f: Function, target: Target, fmt: Format, reading: str, source: tuple[str, str], to: tuple[str, str], split: bool
+) -> Operand:
+    """16 word vectors from lines to rows, without a transpose."""
+    if split:
+        return _split_lines(f, lambda index: _read(f, target, fmt, reading, source, index), *to)
+    with f.loop(0, BLOCK, _AT_ONCE) as loop:
+        for u in range(_AT_ONCE):
+            index = f.op("add", "i64", loop.index, u)
+            words = _read(f, target, fmt, reading, source, index)
+            f.store(WORDS, words, f.gep("i8", to[0], f.op("mul", "i64", index, to[1])), align=4)
+    return 0
+
+
+def _read(f: Function, target: Target, fmt: Format, reading: str, source: tuple[str, str], index: str) -> str:
+    """Word vector ``index``: line ``index``, or steps index·group … of 16 columns, interleaved."""
+    start, stride = source
+    if reading == "along":
+        count = BLOCK * fmt.group
+        raw = f.load(f"<{count} x {fmt.source}>", f.gep("i8", start, f.op("mul", "i64", stride, index)), align=fmt.bytes)
+        return _as_words(f, target, fmt, raw, count)
+    first = f.gep("i8", start, f.op("mul", "i64", stride, f.op("mul", "i64", index, fmt.group)))
+    lines = [f.load(f"<{BLOCK} x {fmt.source}>", line_of(f, first, stride, i), align=fmt.bytes) for i in range(fmt.group)]
+    return across_words(f, target, fmt, lines)
 
 
 def _source_shape(fmt: Format, reading: str) -> tuple[int, int]:
@@ -189,17 +226,6 @@ def line_of(f: Function, start: str, stride: str, index: int) -> str:
     return f.gep("i8", start, f.op("mul", "i64", stride, index)) if index else start
 
 
-def _read_along(f: Function, target: Target, fmt: Format, start: str, stride: str) -> list[str]:
-    """16 word vectors; vector i is line i."""
-    count = BLOCK * fmt.group
-    stored = f"<{count} x {fmt.source}>"
-    found = []
-    for index in range(BLOCK):
-        raw = f.load(stored, line_of(f, start, stride, index), align=fmt.bytes)
-        found.append(_as_words(f, target, fmt, raw, count))
-    return found
-
-
 def _as_words(f: Function, target: Target, fmt: Format, raw: str, count: int) -> str:
     """Source elements of one line as words."""
     stored = f"<{count} x {fmt.source}>"
@@ -208,16 +234,6 @@ def _as_words(f: Function, target: Target, fmt: Format, raw: str, count: int) ->
     if fmt.method == "fma" and fmt.kind != "f32":
         return f.cast("bitcast", _FLOATS, Vectors(f, target, fmt.dtype).widen(raw, fmt.dtype).name, WORDS)
     return raw if stored == WORDS else f.cast("bitcast", stored, raw, WORDS)
-
-
-def _read_across(f: Function, target: Target, fmt: Format, start: str, stride: str) -> list[str]:
-    """16 word vectors; vector i holds steps i·group … of 16 columns, interleaved."""
-    stored = f"<{BLOCK} x {fmt.source}>"
-    found = []
-    for index in range(0, BLOCK * fmt.group, fmt.group):
-        lines = [f.load(stored, line_of(f, start, stride, index + i), align=fmt.bytes) for i in range(fmt.group)]
-        found.append(across_words(f, target, fmt, lines))
-    return found
 
 
 def across_words(f: Function, target: Target, fmt: Format, lines: list[str]) -> str:
@@ -248,9 +264,13 @@ def shuffle(f: Function, a: str, b: str, type: str, order: Sequence[int]) -> str
     return f.define(f"shufflevector {type} {a}, {type} {b}, <{len(order)} x i32> <{mask}>")
 
 
-def turned(f: Function, rows: Sequence[str]) -> list[str]:
-    """Transpose of 16 word vectors, in registers: four rounds of two-input shuffles (pairs, quads, then 128-bit lanes)."""
-    vectors = list(rows)
+def _turn(module: Module) -> None:
+    """``turn(from, stride, to, pitch)``: transpose of 16 × 16 words in registers, four rounds of two-input shuffles."""
+    f = module.function(
+        "void", "pypto_turn", parameters("pipi", "from stride to pitch"), linkage="internal", attributes="noinline"
+    )
+    source, stride, to, pitch = f.arguments
+    vectors = [f.load(WORDS, line_of(f, source, stride, index), align=1) for index in range(BLOCK)]
     for distance, (low, high) in _ROUNDS.items():
         following = list(vectors)
         for index in range(BLOCK):
@@ -259,7 +279,9 @@ def turned(f: Function, rows: Sequence[str]) -> list[str]:
                 following[index] = shuffle(f, a, b, WORDS, low)
                 following[index + distance] = shuffle(f, a, b, WORDS, high)
         vectors = following
-    return [vectors[_PLACE[column]] for column in range(BLOCK)]
+    for column in range(BLOCK):
+        f.store(WORDS, vectors[_PLACE[column]], line_of(f, to, pitch, column), align=4)
+    f.ret()
 
 
 def _both(low: list[int], offset: int) -> tuple[list[int], list[int]]:
@@ -320,13 +342,13 @@ def split_words(f: Function, words: str) -> tuple[str, str, str]:
     return parts[0], parts[1], f.op("and", wide, bits, "splat (i32 2147483647)")
 
 
-def _store_split(f: Function, vectors: Sequence[str], to: str, pitch: str) -> str:
-    """Store high and low parts; the largest magnitude seen, as an i32."""
-    largest = "zeroinitializer"
-    for index, words in enumerate(vectors):
-        high, low, magnitude = split_words(f, words)
-        place = f.gep("i8", to, f.op("mul", "i64", pitch, index))
+def _split_lines(f: Function, read: Callable[[str], str], to: str, pitch: str) -> str:
+    """Split 16 word vectors, store high and low parts; the largest magnitude seen, as an i32."""
+    wide = "<32 x i32>"
+    with f.loop(0, BLOCK, 1, carried=[(wide, "zeroinitializer")]) as loop:
+        high, low, magnitude = split_words(f, read(loop.index))
+        place = f.gep("i8", to, f.op("mul", "i64", pitch, loop.index))
         f.store(WORDS, high, place, align=4)
         f.store(WORDS, low, f.gep("i8", place, SPLIT_LOW), align=4)
-        largest = f.intrinsic("<32 x i32>", "llvm.umax.v32i32", ("<32 x i32>", largest), ("<32 x i32>", magnitude))
-    return f.intrinsic("i32", "llvm.vector.reduce.umax.v32i32", ("<32 x i32>", largest))
+        loop.next = [f.intrinsic(wide, "llvm.umax.v32i32", (wide, loop.carried[0]), (wide, magnitude))]
+    return f.intrinsic("i32", "llvm.vector.reduce.umax.v32i32", (wide, loop.results[0]))
