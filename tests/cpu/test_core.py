@@ -415,3 +415,13 @@ def test_batches_shared_by_tasks():
     x, w, y = matrix(b, "x", 40, 30, 64), matrix(b, "w", 40, 64, 48), matrix(b, "y", 40, 30, 48)
     b.store(y, b.op("exp", b.op("matmul", b.load(x), b.load(w), out_dtype=F32, a_trans=False, b_trans=False)))
     agree(b.finish(), [array(40, 30, 64) * 0.1, array(40, 64, 48), np.zeros((40, 30, 48), np.float32)], relative=1e-4)
+
+
+@pytest.mark.parametrize("name", ["tril", "triu"])
+@pytest.mark.parametrize("shape", [(9, 40), (3, 20, 7), (1, 5), (5, 1)])
+def test_triangles(name, shape):
+    b = Builder("triangle")
+    x, y, d = matrix(b, "x", *shape), matrix(b, "y", *shape), b.scalar_parameter("d")
+    b.store(y, b.op(name, b.op("exp", b.load(x)), diagonal=d))
+    for diagonal in (-3, 0, 2, 100):
+        agree(b.finish(), [array(*shape), np.zeros(shape, np.float32)], [diagonal])

@@ -183,15 +183,9 @@ class BlockPlan:
         return self.load(item, access_of(self.memory(held), wide))
 
     def load(self, item: NestItem, access: Access) -> Load:
-        for known in item.nest.loads():
-            if known.access.aligned(access):
-                return known
-        axes = frozenset(a for a, stride in enumerate(access.strides) if not same(stride, 0))
-        made = Load(access.dtype, axes, access)
-        item.nest.terms.append(made)
         index = self.position[item]
         self.read[access.buffer] = max(self.read.get(access.buffer, -1), index)
-        return made
+        return load_in(item.nest, access)
 
     def memory(self, held: Held) -> View:
         """The value's place in memory; its nest stores it when it has none yet."""
@@ -246,6 +240,24 @@ class BlockPlan:
             item.nest.terms.append(term)
         axes = embedding if node.reduces is None else tuple(a for i, a in enumerate(embedding) if i != node.reduces)
         return Held(type, self, item=item, term=term, axes=axes)
+
+
+def load_in(nest: Nest, access: Access) -> Load:
+    """The load of ``access`` in a nest, one for all its users."""
+    for known in nest.loads():
+        if known.access.aligned(access):
+            return known
+    made = Load(access.dtype, frozenset(a for a, stride in enumerate(access.strides) if not same(stride, 0)), access)
+    nest.terms.append(made)
+    return made
+
+
+def again(held: Held, item: NestItem, wide: Mapping) -> Term:
+    """A formula, or memory that nothing writes, as a term of any nest."""
+    if held.formula is not None:
+        return held.formula(item, wide)
+    assert held.view is not None
+    return load_in(item.nest, access_of(held.view, wide))
 
 
 def agree(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:

@@ -38,6 +38,7 @@ class Held:
     formula: Formula | None = None
     scalars: tuple[Scalar, ...] = ()
     uniform: bool = False
+    repeats: int = 0  # how many operations a formula repeats
 
 
 def kept_axes(type: TensorType) -> tuple[int, ...]:

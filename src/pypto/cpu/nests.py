@@ -85,6 +85,7 @@ class Apply(Term):
     lower: Any  # lower(vectors, *operands, **attributes) -> vector
     arguments: tuple[Term, ...]
     attributes: Mapping[str, Any]
+    recipe: Any = None  # the formula that made it, so that a nest makes it once
 
     @property
     def operands(self) -> tuple[Term, ...]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pypto.cpu import shapes
-from pypto.cpu.fuse import BlockPlan, Node
+from pypto.cpu.fuse import BlockPlan, Node, again
 from pypto.cpu.hold import Held, extents_of, kept_axes, operand_axes
 from pypto.cpu.items import (
     AllocateItem,
@@ -46,6 +46,9 @@ NATIVE = frozenset(
     {_D.DT_FP32, _D.DT_DOUBLE, _D.DT_BF16, _D.DT_FP16, _D.DT_BOOL, _D.DT_FP8E4M3, _D.DT_FP8E5M2, _D.DT_FP8E8M0}
     | {d for d in _D if d.is_integer and d.bits >= 8}
 )
+# Cheap enough to be computed again in every nest that needs them, up to so many in a row.
+REPEATED = frozenset({"add", "sub", "mul"})
+MOST_REPEATED = 3
 MATMUL_KINDS = {_D.DT_FP32: "f32", _D.DT_BF16: "bf16", _D.DT_FP16: "f16", _D.DT_INT8: "i8"}
 
 
@@ -65,6 +68,7 @@ class Planner:
             self.parameters.append(buffer)
             self.storages[storage] = whole(buffer, storage.type)
         self.written = _written(program)
+        self.unwritten = {self.storages[s].buffer for s in tensors if s not in self.written}
         self.settled = bool(program.options.get("regions_checked"))  # graph/valid.py proved or checked every region
         self.top = BlockPlan(self, None)
         self.statements(self.top, program.body)
@@ -247,8 +251,42 @@ class Planner:
             axes = frozenset().union(*(t.axes for t in terms))
             return Apply(type.dtype, axes, name, lower, tuple(terms), attributes)
 
-        node = self.node(plan, type, [(held, operand_axes(held.type, type)) for held in operands])
-        return plan.compute(type, node, make)
+        pairs = [(held, operand_axes(held.type, type)) for held in operands]
+        if all(self._repeatable(held) for held in operands) and (name == "cast" or name in REPEATED and len(kept_axes(type)) < 2):
+            return self._recipe(plan, type, pairs, make)
+        return plan.compute(type, self.node(plan, type, pairs), make)
+
+    def _repeatable(self, held: Held) -> bool:
+        """Whether an operand can be had again at any later place: a number, a formula, or memory that nothing writes."""
+        if held.formula is not None:
+            return held.repeats < MOST_REPEATED
+        return held.term is None and held.view is not None and held.view.buffer in self.unwritten
+
+    def _recipe(self, plan: BlockPlan, type: TensorType, pairs: list[tuple[Held, Any]], make: Callable[..., Term]) -> Held:
+        """A cheap computation from memory that every nest repeats, instead of one that stores it for the others to load."""
+        kept = kept_axes(type)
+
+        def formula(item: NestItem, mapping: Any) -> Term:
+            terms = []
+            for operand, axes in pairs:
+                own = dict(zip(kept, axes, strict=True))
+                terms.append(again(operand, item, tuple(None if a is None else own.get(a) for a in mapping)))
+            for term in item.nest.terms:
+                if isinstance(term, Apply) and term.recipe is made and all(a is b for a, b in zip(term.arguments, terms, strict=True)):
+                    return term
+            term = make(item, (), terms)
+            assert isinstance(term, Apply)
+            term.recipe = made
+            item.nest.terms.append(term)
+            return term
+
+        scalars = [*type.valid, *(s for held, _ in pairs for s in held.scalars)]
+        for held, _ in pairs:
+            if held.view is not None:
+                scalars += [held.view.offset, *held.view.strides]
+        made = Held(type, plan, formula=formula, scalars=tuple(scalars))
+        made.repeats = 1 + max(held.repeats for held, _ in pairs)
+        return made
 
     def elementwise(self, plan: BlockPlan, op: Op, row: Operation) -> bool:
         (result,) = op.results
@@ -320,6 +358,12 @@ class Planner:
             ready = max(ready, plan.store(held, view.slice(offsets, held.type.shape, held.type.valid)))
             start = add(start, held.type.shape[axis])
         return Held(type, plan, ready, view)
+
+    def scan(self, plan: BlockPlan, op: Op, row: Operation) -> bool:
+        if op.name not in ("tril", "triu") or op.result.type.dtype not in NATIVE:
+            return False
+        operand = self.operand(plan, op.operands[0])
+        return self.hold(op.result, shapes.triangle(plan, operand, op.name, op.attributes["diagonal"]))
 
     # -- matmul ----------------------------------------------------------------------------------------------------------------
 
@@ -497,5 +541,6 @@ _BY_KIND: dict[Kind, Callable[[Planner, BlockPlan, Op, Operation], bool]] = {
     Kind.CREATION: Planner.creation,
     Kind.MOVEMENT: Planner.movement,
     Kind.MATMUL: Planner.matmul,
+    Kind.SCAN: Planner.scan,
 }
 __all__ = ["Constant", "Planner", "extents_of", "mul"]

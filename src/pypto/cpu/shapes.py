@@ -134,6 +134,32 @@ def _lower_arange(b: Any, index: Any, start: Any, step: Any, dtype: DataType) ->
     return b.add(start, b.mul(b.convert(index, dtype), step))
 
 
+def triangle(plan: BlockPlan, held: Held, name: str, diagonal: Scalar) -> Held:
+    """``tril`` and ``triu``: a comparison of positions."""
+    type = held.type
+    kept = kept_axes(type)
+    node = plan.planner.node(plan, type, [(held, kept)])
+    node.after = max(node.after, plan.scalar_ready((diagonal,)))
+
+    def make(item: NestItem, embedding: tuple[int, ...], terms: list[Term]) -> Term:
+        rows, columns = (
+            position(plan, item, embedding[kept.index(axis)] if axis in kept else None) for axis in (type.rank - 2, type.rank - 1)
+        )
+        operands = (terms[0], rows, columns, plan.constant(item, diagonal, _D.DT_INT32))
+        axes = frozenset().union(*(t.axes for t in operands))
+        return Apply(type.dtype, axes, name, _lower_tril if name == "tril" else _lower_triu, operands, {})
+
+    return plan.compute(type, node, make)
+
+
+def _lower_tril(b: Any, x: Any, row: Any, column: Any, diagonal: Any) -> Any:
+    return b.select(b.compare("le", b.sub(column, row), diagonal), x, b.like(x, 0))
+
+
+def _lower_triu(b: Any, x: Any, row: Any, column: Any, diagonal: Any) -> Any:
+    return b.select(b.compare("ge", b.sub(column, row), diagonal), x, b.like(x, 0))
+
+
 # -- matrices ------------------------------------------------------------------------------------------------------------------
 
 
