@@ -255,7 +255,8 @@ def _parallel(module: Module) -> None:
 
 
 def _choose_team(f: Function) -> None:
-    task, argument, chunks, workers = f.arguments
+    task, argument, chunks, asked = f.arguments
+    workers = f.intrinsic("i64", "llvm.smin.i64", ("i64", asked), ("i64", f.call("i64", "@pypto_workers")))
     alone, several, gomp, pool, done = (f.new_label(n) for n in ("alone", "several", "gomp", "pool", "done"))
     few = f.op("or", "i1", f.icmp("sle", "i64", workers, 1), f.icmp("sle", "i64", chunks, 1))
     f.branch(few, alone, several)
