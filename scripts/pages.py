@@ -1,4 +1,4 @@
-"""Writes the pages that follow from tables: docs/options.md, docs/errors.md, docs/coverage.md. Run it after changing a table."""
+"""Writes what follows from tables: the pages of options, errors and coverage, the stub. Run it after changing a table."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ if __name__ == "__main__":
     from pypto.pages import PAGES
 
     for name, write in PAGES.items():
-        (ROOT / "docs" / name).write_text(write(), encoding="utf-8")
-        print(f"docs/{name}")
+        (ROOT / name).write_text(write(), encoding="utf-8")
+        print(name)

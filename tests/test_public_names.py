@@ -79,6 +79,12 @@ def test_names_are_listed():
     assert {"add", "Tensor", "DT_FP32", "options", "jit", "loop", *HOME_OF, *RENAMED} <= listed
 
 
+def test_star_import_gives_what_is_documented():
+    code = "from pypto import *; assert jit and Tensor and DT_FP32 and loop and add and sum and options; assert 'importlib' not in dir()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_ceildiv():
     assert [pypto.ceildiv(a, 4) for a in (0, 1, 4, 5)] == [0, 1, 1, 2]
 

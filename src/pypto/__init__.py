@@ -24,10 +24,15 @@ globals().update(DataType.__members__)  # pypto.DT_FP32 and the others
 warn_about_reference()
 
 
+_OWN = ("annotations", "importlib", "Any", "warn_about_reference", "ALIASES", "DOCUMENTED", "HOME_OF", "RENAMED")
+
+
 def __getattr__(name: str) -> Any:
     """Find a public name where it lives; a documented name that does not exist yet says so."""
     if name == "__all__":
         return _exported()
+    if name == "__all__":  # for `from pypto import *`
+        return [one for one in __dir__() if not one.startswith("_") and one not in _OWN]
     if name.startswith("__"):
         raise AttributeError(name)
     value = _find(name)

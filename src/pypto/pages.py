@@ -1,4 +1,4 @@
-"""The documentation pages that follow from tables. ``scripts/pages.py`` writes them; a test keeps them current."""
+"""The documentation pages (and the stub) that follow from tables. ``scripts/pages.py`` writes them; a test keeps them current."""
 
 from __future__ import annotations
 
@@ -137,4 +137,39 @@ def coverage_page() -> str:
     return "\n".join([GENERATED, _COVERAGE_HEAD, f"{counts}.\n", table, ""])
 
 
-PAGES: dict[str, Callable[[], str]] = {"options.md": options_page, "errors.md": errors_page, "coverage.md": coverage_page}
+# -- the stub ------------------------------------------------------------------------------------------------------------------
+
+_STUB_HEAD = """# Written by scripts/pages.py: names that pypto fetches from their rooms on demand, for editors and type checkers.
+import enum as enum
+from typing import Any
+
+from pypto import error as error, experimental as experimental, frontend as frontend, logging as logging
+from pypto import pypto_impl as pypto_impl, runtime as runtime, testing as testing
+from pypto.scoping import options as options
+from pypto.version import __version__ as __version__
+"""
+
+
+def stub() -> str:
+    """``pypto/__init__.pyi``."""
+    from pypto.dtypes import DataType
+    from pypto.ops.table import OPERATIONS
+    from pypto.public import ALIASES, HOME_OF, RENAMED
+
+    homes = {name: (module, name) for name, module in HOME_OF.items()} | RENAMED
+    homes |= {name: (row.function.__module__, row.function.__name__) for name, row in OPERATIONS.items() if name not in homes}
+    lines = [
+        f"from {module} import {original} as {name}"
+        for name, (module, original) in sorted(homes.items(), key=lambda i: (i[1], i[0]))
+    ]
+    lines += ["", *(f"{alias} = {name}" for alias, name in ALIASES.items())]
+    lines += [f"{name} = DataType.{name}" for name in DataType.__members__]
+    return "\n".join([_STUB_HEAD, *lines, "", "def __getattr__(name: str) -> Any: ...", ""])
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/options.md": options_page,
+    "docs/errors.md": errors_page,
+    "docs/coverage.md": coverage_page,
+    "src/pypto/__init__.pyi": stub,
+}
