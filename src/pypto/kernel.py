@@ -12,13 +12,14 @@ import enum
 import inspect
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from pypto.compiler import CpuExecutable, Executable, compile_program
+from pypto.compiler import CpuExecutable, Executable, compile_program, reload
 from pypto.diagnostics import warn
 from pypto.enums import RunMode
 from pypto.errors.arguments import (
@@ -44,6 +45,7 @@ from pypto.ir.symbols import Symbol
 from pypto.options import scopes as options
 from pypto.options.scopes import Scope, prepared
 from pypto.options.table import TABLE
+from pypto.runtime import kept
 from pypto.runtime.fast import fast_call
 
 del _methods  # imported because it completes Tensor
@@ -255,11 +257,28 @@ class Kernel:
         return None
 
     def compile(self, call: Call) -> Variant:
-        traced = trace_kernel(self.__wrapped__, call.arguments, self.__name__)
-        made = Variant(traced, compile_program(traced.program))
+        made = self.kept(call)
         self.compilations += 1
         self.variants[call.key] = [made, *self.variants.get(call.key, ())][:MANY]
         self.note_specialisations(call)
+        return made
+
+    def kept(self, call: Call) -> Variant:
+        """The variant from the disk when an earlier process left it there, else newly traced and compiled."""
+        scope = options.current()
+        parts = None
+        if kept.enabled() and scope.get("run.engine") == "cpu":
+            signature = [part for p, part in zip(self.parameters, call.key[1:], strict=True) if _described(call, p)]
+            parts = kept.parts_of(self.__wrapped__, call.arguments, [p.name for p in self.parameters] + signature, dict(scope.values))
+        found = kept.find(self.__wrapped__, parts) if parts is not None else None
+        if found is not None:
+            stored, watch = found
+            return Variant(Traced(stored.program, watch, stored.written), reload(stored.program, stored.generated, stored.object_bytes))
+        start = time.perf_counter()
+        traced = trace_kernel(self.__wrapped__, call.arguments, self.__name__)
+        made = Variant(traced, compile_program(traced.program))
+        if parts is not None:
+            kept.keep(self.__wrapped__, parts, traced, made.executable, time.perf_counter() - start)
         return made
 
     def note_specialisations(self, call: Call) -> None:
@@ -295,6 +314,11 @@ class Kernel:
                 hit = name if name in written else other_name if other_name in written else ""
                 if hit and other.bytes:
                     raise OverlappingArguments(kernel=self.__name__, one=name, other=other_name, written=hit)
+
+
+def _described(call: Call, parameter: Parameter) -> bool:
+    """Whether the parameter is a tensor or a run-time scalar of this call: its part of the key is data."""
+    return isinstance(call.arguments[parameter.name], (TensorArgument, ScalarArgument))
 
 
 def _same_memory(a: HostTensor, b: HostTensor) -> bool:

@@ -136,6 +136,8 @@ def follow(
 
 def native(interpreter: Interpreter, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call as Python does. Exceptions of this package's functions become catalogue errors, the user's own pass."""
+    if not (function in _PURE or _is_own(function)):
+        interpreter.tracer.watch.opaque = f"{name_of(function)}() ran as plain Python"
     try:
         return function(*arguments, **keywords)
     except NotConcrete as error:
@@ -148,6 +150,28 @@ def native(interpreter: Interpreter, function: Any, arguments: tuple[Any, ...], 
         if not _is_own(function) or _users_code(error):
             raise
         raise own_failure(function, error) from error
+
+
+_PURE_BUILTINS = (
+    *(all, any, ascii, bin, bytes, chr, complex, dict, divmod, enumerate, filter, format, frozenset, hasattr, hex, isinstance),
+    *(issubclass, iter, len, list, map, next, oct, ord, pow, repr, reversed, set, slice, sorted, str, tuple, type, zip),
+)
+
+
+class _Pure:
+    """Native callables whose result depends on their arguments alone: most builtins, functions of math and operator, methods of values."""
+
+    builtins = frozenset(map(id, _PURE_BUILTINS))
+    modules = frozenset({"math", "_operator", "operator", "cmath"})
+    values = (str, bytes, int, float, list, tuple, dict, set, frozenset)
+
+    def __contains__(self, function: Any) -> bool:
+        if id(function) in self.builtins or getattr(function, "__module__", None) in self.modules:
+            return True
+        return isinstance(getattr(function, "__self__", None), self.values)
+
+
+_PURE = _Pure()
 
 
 def own_failure(function: Any, error: Exception) -> Exception:
@@ -251,6 +275,7 @@ def print_(interpreter: Interpreter, *values: Any, **keywords: Any) -> None:
         "print() in a kernel runs while the kernel is traced, not per iteration",
         help="pypto.print(value, ...) prints when the kernel runs",
     )
+    tracer.watch.opaque = "print() was called"
     tracer.later.append(lambda: print(*words, **keywords))
 
 

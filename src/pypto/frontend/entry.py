@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 import pypto.frontend.calls  # noqa: F401  fills the tables of the interpreter
+import pypto.frontend.methods  # noqa: F401  completes Tensor
 import pypto.frontend.statements  # noqa: F401
 from pypto.options import scopes as options
 from pypto.dtypes import DataType

@@ -57,6 +57,8 @@ class Watch:
         self.cells: dict[int, tuple[Any, Any]] = {}
         self.classes: dict[tuple[int, str], tuple[type, str, Any]] = {}
         self.functions: dict[int, tuple[Any, Any, Any, Any]] = {}
+        self.opaque = ""  # why another process cannot know that it would trace the same (it then traces for itself)
+        self.warnings: list[tuple[str, Span | None, str | None, bool]] = []  # headline, place, help, portability
 
     def saw_name(self, namespace: Mapping[str, Any], name: str, value: Any) -> None:
         self.names.setdefault((id(namespace), name), (namespace, name, value))

@@ -63,6 +63,8 @@ class Tracer:
         self.loops_opened = 0
         self._serial = 0
         self.written: set[Storage] = set()
+        self.versions: dict[Storage, int] = {}  # number of writes so far, per root storage
+        self.loaded: dict[Storage, tuple[int, int, Value]] = {}  # last whole load: block, version, value
         self.watch = Watch()
         self.later: list[Callable[[], None]] = []  # prints and warnings, shown when the trace is final
         self.branch_depth = 0  # symbolic branches and device loops around the current place
@@ -76,6 +78,7 @@ class Tracer:
     def warn(self, headline: str, help: str | None = None, portability: bool = False, span: Span | None = None) -> None:
         """Warn at the current place, once the trace is final."""
         place = span or self.span
+        self.watch.warnings.append((headline, place, help, portability))
         self.later.append(lambda: warn(headline, place, help=help, portability=portability))
 
     # -- blocks ----------------------------------------------------------------------------------------------------------------
@@ -178,8 +181,18 @@ class Tracer:
         tensor._read = self.loops_opened
         if tensor._storage is None:
             return tensor._value  # type: ignore[return-value]
+        return self._load(tensor._storage)
+
+    def _load(self, storage: Storage) -> Value:
+        """Load all of a storage; the previous load stands while nothing was written and the block is the same."""
+        now = (self.blocks[-1], self.versions.get(storage.root, 0))
+        known = self.loaded.get(storage)
+        if known is not None and known[:2] == now:
+            return known[2]
         self.builder.span = self.span
-        return self.builder.load(tensor._storage, hint=tensor._storage.name)
+        value = self.builder.load(storage, hint=storage.name)
+        self.loaded[storage] = (*now, value)
+        return value
 
     def source_of(self, tensor: Tensor) -> Value | Storage:
         """The storage or value to read a part of."""
@@ -197,6 +210,7 @@ class Tracer:
         storage = tensor._storage
         assert storage is not None
         self.written.add(storage.root)
+        self.versions[storage.root] = self.versions.get(storage.root, 0) + 1
         self.builder.span = self.span
         return storage
 
