@@ -13,13 +13,16 @@ from collections.abc import Iterable, Iterator
 
 from pypto.cpu.fuse import agree
 from pypto.cpu.items import IfItem, Item, LoopItem, MatmulItem, NestItem, ProductItem
+from pypto.cpu.merge import merge
 from pypto.cpu.nests import Load
 from pypto.cpu.views import Buffer, View, same
 
 
 def improve(items: list[Item], parallel: set[LoopItem]) -> list[Item]:
-    """``items`` with matmuls joined to the nests behind them; inner schedules are replaced in place."""
-    return _improved(items, _users(items), parallel, serial=False)
+    """``items`` with nests merged and matmuls joined to the nests behind them; inner schedules are replaced in place."""
+    users = _users(items)
+    merge(items, users)
+    return _improved(items, users, parallel, serial=False)
 
 
 def _users(items: Iterable[Item]) -> Counter[Buffer]:

@@ -6,8 +6,8 @@ In: a nest. Out: ``Stages``: per pass the terms evaluated at every index, its re
 
 The *inner* axis is the reduced one, else the last. Terms that do not vary along it stand outside the passes. A value that a later pass
 needs again is reloaded or recomputed when that is cheap, else kept in a row buffer (recomputed in any case when the inner axis is not the
-last). Stores into memory that the nest also reads go
-to the last pass, so that no pass reads what an earlier one overwrote.
+last). Stores into memory that the nest also
+reads, or writes twice, go to the last pass, in order, so that no pass reads what an earlier one overwrote.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pypto.cpu.views import same
 # Rough instruction counts of one vector of 16 lanes; only ratios matter (recompute or save, how far to unroll).
 _COSTS = {"exp": 18, "exp2": 12, "log": 22, "tanh": 30, "erf": 30, "sigmoid": 25, "div": 4, "sqrt": 6, "rsqrt": 8, "pow": 45}
 _CHEAP_NAMES = frozenset(
-    "add sub mul neg abs maximum minimum relu eq ne lt le gt ge where cast logical_and logical_not logical_or floor ceil trunc round".split()
+    ["add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "eq", "ne", "lt", "le", "gt", "ge", "where", "cast", "logical_and", "logical_not", "logical_or", "floor", "ceil", "trunc", "round"]
 )
 _UNKNOWN_COST = 20
 _ROUNDING_COST = 8
@@ -98,8 +98,9 @@ def _ready(needed: list[Term]) -> dict[int, int]:
 
 
 def _store_pass(store: Store, nest: Nest, ready: dict[int, int], count: int) -> int:
-    reads_it = any(load.access.buffer is store.access.buffer for load in nest.loads())
-    return count - 1 if reads_it else ready[id(store.term)]
+    buffer = store.access.buffer
+    shared = any(a is not store.access and a.buffer is buffer for a in nest.accesses())
+    return count - 1 if shared else ready[id(store.term)]
 
 
 def _fill(passes: list[Pass], number: int, inner: int | None, order: dict[int, int], keep: bool) -> None:
