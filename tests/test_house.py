@@ -22,7 +22,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 # Rooms in the order a kernel passes through them: a room may import at module level what stands before it, and itself.
 ROOMS = [
-    "version enums dtypes diagnostics errors elements options tiles".split(),
+    "version identity enums dtypes diagnostics errors elements options tiles".split(),
     ["tolerance"],
     ["ir"],
     ["ops"],

@@ -47,6 +47,7 @@ def _level(level: LogLevel | int) -> LogLevel:
 
 
 def get_log_level() -> LogLevel:
+    """The least level that is printed."""
     return LogLevel[current().get("run.log_level").upper()]
 
 
@@ -56,26 +57,32 @@ def _log(level: LogLevel, message: str) -> None:
 
 
 def log_debug(message: str) -> None:
+    """Print ``message`` at level DEBUG."""
     _log(LogLevel.DEBUG, message)
 
 
 def log_info(message: str) -> None:
+    """Print ``message`` at level INFO."""
     _log(LogLevel.INFO, message)
 
 
 def log_warn(message: str) -> None:
+    """Print ``message`` at level WARN."""
     _log(LogLevel.WARN, message)
 
 
 def log_error(message: str) -> None:
+    """Print ``message`` at level ERROR."""
     _log(LogLevel.ERROR, message)
 
 
 def log_fatal(message: str) -> None:
+    """Print ``message`` at level FATAL."""
     _log(LogLevel.FATAL, message)
 
 
 def log_event(message: str) -> None:
+    """Print ``message`` at level EVENT."""
     _log(LogLevel.EVENT, message)
 
 
