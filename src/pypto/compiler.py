@@ -114,8 +114,18 @@ def _compiled(program: Program, chosen: str, log: Log) -> Executable:
     better = optimise(program, log)
     if chosen == "reference":
         return ReferenceExecutable(better)
-    native = CpuExecutable(better, log)
+    from pypto import cpu
+
+    native = CpuExecutable(better, cpu.build(better, log))
     return CompareExecutable(native, ReferenceExecutable(better)) if chosen == "compare" else native
+
+
+def reload(program: Program, generated: Any, object_bytes: bytes) -> CpuExecutable:
+    """The executable of a program that another process compiled; ``program`` may lack its body."""
+    from pypto.cpu.kernel import Kernel
+    from pypto.cpu.library import runtime_library
+
+    return CpuExecutable(program, Kernel(generated, object_bytes, runtime_library()))
 
 
 def write_steps(name: str, log: Log, folder: str) -> None:
@@ -157,13 +167,12 @@ ERROR_WORDS = 16
 class CpuExecutable:
     """Machine code in this process. ``address`` is the entry, ``void kernel(ptr block)``; see ARCHITECTURE.md for the block."""
 
-    def __init__(self, program: Program, log: Log) -> None:
-        from pypto import cpu
+    def __init__(self, program: Program, kernel: Any) -> None:
         from pypto.cpu.library import runtime_library
 
         self.program = program
-        self.kernel = cpu.build(program, log)
-        self.address: int = self.kernel.address
+        self.kernel = kernel
+        self.address: int = kernel.address
         self.launch = runtime_library().function("pypto_launch", None, ctypes.c_void_p, ctypes.c_void_p)
 
     def run(self, tensors: Sequence[Any], scalars: Sequence[Number] = ()) -> None:

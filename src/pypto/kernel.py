@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from pypto.compiler import CpuExecutable, Executable, compile_program, reload
+from pypto.cpu import guard as _guard
+from pypto.cpu import kernel as _machine
 from pypto.diagnostics import warn
 from pypto.enums import RunMode
 from pypto.errors.arguments import (
@@ -48,7 +50,7 @@ from pypto.options.table import TABLE
 from pypto.runtime import kept
 from pypto.runtime.fast import fast_call
 
-del _methods  # imported because it completes Tensor
+del _methods, _machine, _guard  # imported because it completes Tensor; because the first call should not pay for importing them
 
 MOST_GUARDS = 8  # guards tried one after the other before the dispatcher
 MANY = 8  # the specialisation at which a kernel says that one argument keeps recompiling it (rulings, "non-tensor arguments")
@@ -269,11 +271,15 @@ class Kernel:
         parts = None
         if kept.enabled() and scope.get("run.engine") == "cpu":
             signature = [part for p, part in zip(self.parameters, call.key[1:], strict=True) if _described(call, p)]
-            parts = kept.parts_of(self.__wrapped__, call.arguments, [p.name for p in self.parameters] + signature, dict(scope.values))
+            parts = kept.parts_of(
+                self.__wrapped__, call.arguments, [p.name for p in self.parameters] + signature, dict(scope.values)
+            )
         found = kept.find(self.__wrapped__, parts) if parts is not None else None
         if found is not None:
             stored, watch = found
-            return Variant(Traced(stored.program, watch, stored.written), reload(stored.program, stored.generated, stored.object_bytes))
+            return Variant(
+                Traced(stored.program, watch, stored.written), reload(stored.program, stored.generated, stored.object_bytes)
+            )
         start = time.perf_counter()
         traced = trace_kernel(self.__wrapped__, call.arguments, self.__name__)
         made = Variant(traced, compile_program(traced.program))

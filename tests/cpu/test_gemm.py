@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pypto import options
-from pypto.cpu.gemm import KINDS
+from pypto.cpu.gemm_symbols import KINDS
 from pypto.cpu.library import Runtime, library_module, runtime_library
 from pypto.cpu.target import Target, host, named
 

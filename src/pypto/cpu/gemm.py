@@ -20,8 +20,6 @@ from pypto.cpu.packing_b import add_packing
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module, Operand
 
-KINDS = ("f32", "bf16", "f16", "i8")
-
 
 def format_of(kind: str, target: Target) -> Format:
     """The format a kind of matrix is packed in on a target."""
@@ -50,16 +48,6 @@ def add_gemm(module: Module, target: Target, kind: str) -> None:
         add_vector_gemm(module, target, fmt)
     _matmul(module, fmt)
     add_product(module, target, fmt)
-
-
-_FAMILIES = ("packed_bytes", "pack_b", "gemm", "gemm_scratch", "matmul", "matmul_scratch", "product")
-KIND_OF = {f"pypto_{family}_{kind}": kind for family in _FAMILIES for kind in KINDS}
-KIND_OF |= {"pypto_store_bf16": "bf16", "pypto_store_f16": "f16"}
-
-
-def symbols_of(kind: str) -> list[str]:
-    """What kernels may import for one kind."""
-    return [name for name, owner in KIND_OF.items() if owner == kind]
 
 
 MATMUL = "piipiiiiipiip"

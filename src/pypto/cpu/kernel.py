@@ -26,6 +26,7 @@ class Kernel:
 
     def __init__(self, generated: Generated, object_bytes: bytes, runtime: Runtime) -> None:
         self.generated = generated
+        self.object_bytes = object_bytes
         self.callbacks = Callbacks(generated.calls, generated.kinds, generated.ranks)
         imports = {name: self.callbacks.address if name == SYMBOL else runtime.symbols[name] for name in generated.externals}
         self.library = load(object_bytes, exports=["kernel"], imports=imports, keep=(runtime, self.callbacks))

@@ -22,15 +22,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import llvmlite
-
-from pypto.cpu import gemm, scratch, threads
+from pypto.cpu import scratch, threads
+from pypto.cpu.gemm_symbols import KIND_OF, symbols_of
 from pypto.cpu.link import Library, load
 from pypto.cpu.target import Target, host
 from pypto.cpu.team import Team
 from pypto.cpu.text import Module
+from pypto.identity import identity
 from pypto.runtime.cache import Metadata, cache, fingerprints, key_of
-from pypto.version import __version__
 
 CONTROL = (
     "pypto_team",
@@ -68,14 +67,14 @@ class Runtime(Mapping[str, int]):
 
     def __getitem__(self, name: str) -> int:
         if name not in self.addresses:
-            self._load_part(gemm.KIND_OF[name])
+            self._load_part(KIND_OF[name])
         return self.addresses[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*CORE_SYMBOLS, *gemm.KIND_OF])
+        return iter([*CORE_SYMBOLS, *KIND_OF])
 
     def __len__(self) -> int:
-        return len(CORE_SYMBOLS) + len(gemm.KIND_OF)
+        return len(CORE_SYMBOLS) + len(KIND_OF)
 
     def __hash__(self) -> int:
         return id(self)
@@ -90,7 +89,7 @@ class Runtime(Mapping[str, int]):
     def _load_part(self, kind: str) -> None:
         with self.lock:
             if kind not in self.parts:
-                names = gemm.symbols_of(kind)
+                names = symbols_of(kind)
                 part = load(library_object(self.target, kind), exports=names, imports=self.addresses)
                 self.parts[kind] = part
                 self.addresses.update(part.addresses)
@@ -117,6 +116,8 @@ def library_module(target: Target, part: str, sleeping: str | None = None) -> Mo
         scratch.add_scratch(module, target)
         threads.add_threads(module, target, sleeping)
     else:
+        from pypto.cpu import gemm  # a large part of the package, and needed only where the object is not in the cache
+
         gemm.add_gemm(module, target, part)
     return module
 
@@ -128,13 +129,12 @@ def library_object(target: Target, part: str) -> bytes:
 
 def part_object(target: Target, name: str, make: Callable[[Target], Module]) -> bytes:
     """Object bytes of ``make(target)``, from the cache or compiled; ``name`` is what ``pypto cache ls`` shows."""
-    text = make(target).text()
-    parts = {"text": text, "target": target.key, "versions": f"{__version__} {llvmlite.__version__}"}
+    parts = {"part": name, "target": target.key, "package": identity()}  # the text follows from these
     key = key_of(parts)
     code = cache().get(key)
     if code is None:
         start = time.perf_counter()
-        code = target.compile(text)
+        code = target.compile(make(target).text())
         seconds = time.perf_counter() - start
         reason = cache().why(name, parts)
         about = Metadata(name, target=target.key, reason=reason, parts=fingerprints(parts), compile_seconds=seconds)

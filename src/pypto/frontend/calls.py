@@ -279,8 +279,6 @@ def print_(interpreter: Interpreter, *values: Any, **keywords: Any) -> None:
     tracer.later.append(lambda: print(*words, **keywords))
 
 
-
-
 def getattr_(interpreter: Interpreter, owner: Any, name: str, *default: Any) -> Any:
     value = getattr(owner, name, *default)
     interpreter.tracer.watch.saw_attribute(owner, name, value)

@@ -1,0 +1,13 @@
+"""Names of what the runtime library offers for each kind of matrix; apart from the code, so that loading a kernel does not read that."""
+
+from __future__ import annotations
+
+KINDS = ("f32", "bf16", "f16", "i8")
+_FAMILIES = ("packed_bytes", "pack_b", "gemm", "gemm_scratch", "matmul", "matmul_scratch", "product")
+KIND_OF = {f"pypto_{family}_{kind}": kind for family in _FAMILIES for kind in KINDS}
+KIND_OF |= {"pypto_store_bf16": "bf16", "pypto_store_f16": "f16"}
+
+
+def symbols_of(kind: str) -> list[str]:
+    """What kernels may import for one kind."""
+    return [name for name, owner in KIND_OF.items() if owner == kind]
