@@ -1,52 +1,59 @@
 """Reading memory that nothing wrote.
 
-In: a program whose regions are settled (``valid.py``). Out: the same program. Raises ``ReadUnwritten`` at the reading line, with
-the line that made the storage, when some element of a local is certainly read and certainly not written before: no write can
-have happened, or all that can have happened leave out an element of the region.
+In: a program whose regions are settled (``valid.py``). Out: the same program with a ``check`` in front of loads whose region is
+written or not depending on run-time numbers. Raises ``ReadUnwritten`` at the reading line, with the line that made the storage,
+when some element of a local is certainly read and certainly not written before: no write can have happened, or all that can have
+happened leave out an element of the region.
 
 Before::
 
-    program example(y: fp32[8, 4]):
+    program example(y: fp32[8, 4], n: int(0, 8)):
         t: fp32[8, 4] = allocate()
-        zero: fp32[4, 4] = full(fp32(0.0), shape=(4, 4), valid=None)
-        for i: int(0, 1) in range(0, 2, 1):
-            store(t, zero, offsets=((i * 4), 0))
+        row: fp32[1, 4] = full(fp32(0.0), shape=(1, 4), valid=None)
+        for i: int(0, 7) in range(0, n, 1):
+            store(t, row, offsets=(i, 0))
         v: fp32[8, 4] = load(t, offsets=(0, 0))
         store(y, v, offsets=(0, 0))
 
 After::
 
-    program example(y: fp32[8, 4]):
+    program example(y: fp32[8, 4], n: int(0, 8)):
         t: fp32[8, 4] = allocate()
-        zero: fp32[4, 4] = full(fp32(0.0), shape=(4, 4), valid=None)
-        for i: int(0, 1) in range(0, 2, 1):
-            store(t, zero, offsets=((i * 4), 0))
+        row: fp32[1, 4] = full(fp32(0.0), shape=(1, 4), valid=None)
+        for i: int(0, 7) in range(0, n, 1):
+            store(t, row, offsets=(i, 0))
+        check((8 <= n), error=pypto.errors.runtime.ReadUnwritten(tensor='t', position=[n, 0]))
         v: fp32[8, 4] = load(t, offsets=(0, 0))
         store(y, v, offsets=(0, 0))
 
-Not handled: what only a run can tell (writes at data-dependent places, symbolic sizes). The reference engine tracks every
-element; here nothing is said unless it is certain.
+Not handled: writes at data-dependent places or under conditions; then nothing is said that is not certain. The reference engine
+tracks every element.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from pypto.diagnostics import Span
 from pypto.errors.runtime import ReadUnwritten
-from pypto.graph.facts import trip_count
-from pypto.graph.regions import Access, Survey, facts_at
+from pypto.graph.facts import Facts, trip_count
+from pypto.graph.memo import written_roots
+from pypto.graph.regions import Access, Survey, accesses_of, facts_at
+from pypto.graph.written import Box, Known, box_of, over_iterations
 from pypto.ir import symbols as ir
-from pypto.ir.program import If, Loop, Op, Program, Statement, Storage, walk
-from pypto.ir.symbols import Expression
+from pypto.ir.program import Block, If, Loop, Op, Program, Statement, Storage, walk
+from pypto.ir.rewrite import Rewriter
+from pypto.ir.symbols import Expression, Scalar
 
-Box = tuple[tuple[int, int], ...]  # first and one past the last, per axis
+Numbers = tuple[tuple[int, int], ...]  # first and one past the last, per axis
 
 MOST_BOXES = 256  # pieces of one region; more are not looked into
 
 
 def definedness(program: Program) -> Program:
-    """``program`` itself, unless it certainly reads what nothing wrote."""
+    """``program`` with the checks it needs; raises when it certainly reads what nothing wrote."""
     survey = Survey(program)
     made = {r: s for s in walk(program.body) if isinstance(s, Op) and s.name == "allocate" for r in s.results}
     for storage, accesses in survey.accesses.items():
@@ -57,29 +64,125 @@ def definedness(program: Program) -> Program:
                 known = whole is not None and whole.position < access.position  # the usual case, and quick
                 if access.reads and access.op.name != "print" and not known:
                     _look(survey, access, writes, made[storage])
-    return program
+    return _Checker(made).program(program)
 
 
-def _look(survey: Survey, read: Access, writes: list[tuple[Access, Box]], made: Op) -> None:
+class _Checker(Rewriter):
+    """Follows what is written on the way down, and puts a check in front of reads that depend on it."""
+
+    def __init__(self, made: Mapping[Any, Op]) -> None:
+        super().__init__()
+        self.made = made
+        self.known: dict[Storage, Known] = {}
+        self.facts = Facts()
+
+    def op(self, op: Op) -> Iterable[Statement]:
+        if op.name == "allocate":
+            self.known[op.result] = Known()
+        elif op.name == "check":
+            self.facts.learn(op.operands[0])  # type: ignore[arg-type]
+        checks: list[Statement] = []
+        for access in accesses_of(op):
+            if access.root in self.known:
+                checks += self.read(access) if access.reads and op.name != "print" else []
+                if access.writes:
+                    self.wrote(access)
+        return [*checks, op]
+
+    def wrote(self, access: Access) -> None:
+        known = self.known[access.root]
+        if access.exact:
+            known.add(box_of(access.offsets, access.extents), self.facts)
+        else:
+            known.more = True
+
+    def read(self, access: Access) -> Iterable[Op]:
+        known, wanted = self.known[access.root], box_of(access.offsets, access.extents)
+        if known.more or len(known.boxes) > 1 or known.proves(wanted, self.facts):
+            return
+        condition = known.boxes[0].holds(wanted) if known.boxes else wanted.is_empty()
+        condition = self.facts.simplify(condition)
+        place = list(wanted.offsets)
+        if known.boxes:
+            place = [self.facts.simplify(p) for p in first_outside(wanted, known.boxes[0], self.facts)]
+        error = _error(access, self.made[access.root], place, None)
+        self.facts.learn(condition)
+        yield Op("check", (condition,), {"error": error}, (), access.op.span)
+
+    def body_of(self, loop: Loop) -> Block:
+        outer, before = self.facts, {s: k.copy() for s, k in self.known.items()}
+        written = written_roots(loop.body)
+        for storage in written:
+            if storage in self.known:  # earlier iterations may have written more
+                self.known[storage] = Known(list(self.known[storage].boxes), True)
+        self.facts = outer.inside_loop(loop)
+        made = self.block(loop.body)
+        for storage in written:
+            if storage in before:
+                before[storage] = self.after_loop(before[storage], self.known[storage], loop)
+        self.facts, self.known = outer, before
+        return made
+
+    def after_loop(self, before: Known, within: Known, loop: Loop) -> Known:
+        after = before.copy()
+        for box in within.boxes:
+            if any(box is old for old in before.boxes):
+                continue
+            joint = over_iterations(box, loop, self.facts)
+            if joint is None:
+                after.more = True
+            else:
+                after.add(joint, self.facts)
+        after.more = after.more or before.more
+        return after
+
+    def rebuilt_branch(self, branch: If) -> If:
+        outer, before = self.facts, {s: k.copy() for s, k in self.known.items()}
+        arms, ends = [], []
+        for block, taken in ((branch.then, True), (branch.orelse, False)):
+            self.facts, self.known = outer.inside_branch(branch, taken), {s: k.copy() for s, k in before.items()}
+            arms.append(self.block(block))
+            ends.append(self.known)
+        self.facts = outer
+        self.known = {s: ends[0][s].both(ends[1][s]) for s in before}
+        if arms[0] is branch.then and arms[1] is branch.orelse:
+            return branch
+        return If(branch.condition, arms[0], arms[1], branch.results, branch.span)
+
+
+def first_outside(wanted: Box, written: Box, facts: Facts) -> list[Scalar]:
+    """An element of ``wanted`` outside of ``written``: off the first axis along which it is not proven to lie inside."""
+    place = list(wanted.offsets)
+    for axis, offset in enumerate(wanted.offsets):
+        low = ir.compare("le", written.offsets[axis], offset)
+        if not facts.proves(low):
+            place[axis] = ir.select(low, ir.maximum(written.end(axis), offset), offset)
+            return place
+        if not facts.proves(ir.compare("le", wanted.end(axis), written.end(axis))):
+            place[axis] = ir.maximum(written.end(axis), offset)
+            return place
+    return place
+
+
+def _look(survey: Survey, read: Access, writes: list[tuple[Access, Numbers]], made: Op) -> None:
     possible = [box for write, box in writes if _may_precede(survey, write, read)]
     region = _certain_box(read)
     if region is None:
         if not possible and _reads_something(read):
-            raise _error(read, made, None)
+            raise _error(read, made, list(read.offsets), read.op.span)
         return
     left = _without(region, possible)
     if left:
-        raise _error(read, made, [first for first, _ in left[0]])
+        raise _error(read, made, [first for first, _ in left[0]], read.op.span)
 
 
-def _error(read: Access, made: Op, element: list[int] | None) -> ReadUnwritten:
+def _error(read: Access, made: Op, position: Sequence[Scalar], span: Span | None) -> ReadUnwritten:
     storage: Storage = made.result
     notes: tuple[str, ...] = ()
     if made.span is not None:
         source = made.span.text.strip()
         notes = (f"'{storage.name}' is made at {made.span}" + (f": {source}" if source else ""),)
-    position = element if element is not None else list(read.offsets)
-    return ReadUnwritten(span=read.op.span, notes=notes, tensor=storage.name, position=position)
+    return ReadUnwritten(span=span, notes=notes, tensor=storage.name, position=list(position))
 
 
 # -- order ---------------------------------------------------------------------------------------------------------------------
@@ -122,7 +225,7 @@ def _reads_something(read: Access) -> bool:
     return all(facts.proves(ir.compare("le", 1, extent)) for extent in read.extents)
 
 
-def _certain_box(read: Access) -> Box | None:
+def _certain_box(read: Access) -> Numbers | None:
     """The region when it is known exactly and not empty."""
     numbers = (*read.offsets, *read.extents)
     if not read.exact or any(isinstance(n, Expression) for n in numbers) or any(not e for e in read.extents):
@@ -130,7 +233,7 @@ def _certain_box(read: Access) -> Box | None:
     return tuple((int(o), int(o) + int(e)) for o, e in zip(read.offsets, read.extents, strict=True))  # type: ignore[arg-type]
 
 
-def _largest_box(write: Access) -> Box:
+def _largest_box(write: Access) -> Numbers:
     """Everything that a write may touch, whatever its symbols are."""
     box = []
     for offset, extent, size in zip(write.offsets, write.extents, write.root.type.shape, strict=True):
@@ -142,12 +245,12 @@ def _largest_box(write: Access) -> Box:
     return tuple(box)
 
 
-def _covers(box: Box, storage: Storage) -> bool:
+def _covers(box: Numbers, storage: Storage) -> bool:
     limits = (ir.bounds_of(size)[1] for size in storage.type.shape)
     return all(low <= 0 and high >= limit for (low, high), limit in zip(box, limits, strict=True))
 
 
-def _without(region: Box, boxes: Iterable[Box]) -> list[Box]:
+def _without(region: Numbers, boxes: Iterable[Numbers]) -> list[Numbers]:
     """What is left of ``region``, as boxes; nothing when it falls into too many pieces."""
     left = [region]
     for box in boxes:
@@ -157,7 +260,7 @@ def _without(region: Box, boxes: Iterable[Box]) -> list[Box]:
     return left
 
 
-def _cut(region: Box, box: Box) -> list[Box]:
+def _cut(region: Numbers, box: Numbers) -> list[Numbers]:
     """``region`` without ``box``."""
     if any(high <= low2 or high2 <= low for (low, high), (low2, high2) in zip(region, box, strict=True)):
         return [region]
