@@ -36,6 +36,7 @@ from pypto.errors.arguments import (
     WrongScalar,
 )
 from pypto.errors.base import UserError
+from pypto.errors.options import OptionsNotDictionary
 from pypto.frontend import methods as _methods
 from pypto.frontend.entry import ScalarArgument, TensorArgument, Traced, named_dimension, trace_kernel
 from pypto.frontend.interop import HostTensor, describe, is_array
@@ -431,6 +432,8 @@ def option_values(given: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if family not in FAMILIES or not name.endswith("_options"):
             raise UnknownJitOption(name=name, known=", ".join([*(f"{f}_options" for f in FAMILIES), *WITHOUT_EFFECT]))
+        if family_values is not None and not isinstance(family_values, Mapping):
+            raise OptionsNotDictionary(family=family, got=type(family_values).__name__, example=example_option(family))
         if family_values is not None:
             values.update({f"{family}.{key}": value for key, value in dict(family_values).items()})
     mode = values.get("runtime.run_mode")
@@ -440,6 +443,11 @@ def option_values(given: Mapping[str, Any]) -> dict[str, Any]:
         values["runtime.run_mode"] = int(mode)
         notice(RunMode(int(mode)))
     return prepared(values)
+
+
+def example_option(family: str) -> str:
+    """Some option of a family, for messages."""
+    return next((key.partition(".")[2] for key in TABLE if key.startswith(family + ".")), "option")
 
 
 _noticed: set[RunMode] = set()

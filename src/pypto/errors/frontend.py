@@ -143,7 +143,9 @@ class NotLoopIndex(UserError, ValueError):
 
 class LoopNotInFor(UserError, TypeError):
     code = 0xF00001
-    message = "pypto.{function} can only stand in a `for` statement of a kernel that is followed: `for i in pypto.{function}(...)`"
+    message = (
+        "pypto.{function} can only stand in a `for` statement of a kernel that is followed: `for i in pypto.{function}(...)`"
+    )
     help = "write the loop in the kernel or in a plain helper function, without enumerate, zip or a comprehension around it"
 
 
@@ -367,7 +369,9 @@ class KernelAssertion(UserError, AssertionError):
 
 
 class RaiseInBranch(SyntaxMistake):
-    message = "`raise` under a symbolic condition or in pypto.loop would always happen: the code is traced whatever the values are"
+    message = (
+        "`raise` under a symbolic condition or in pypto.loop would always happen: the code is traced whatever the values are"
+    )
     help = "use `assert condition, text`: it is checked when the kernel runs"
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pypto.options import scopes as options
 from pypto.errors.frontend import AmbiguousWrite, ConflictedVariable, KernelReturns, MaybeUnbound, ReturnInBranch
 from pypto.frontend.containers import watched
 from pypto.frontend.frames import MISSING, Frame, Poison
@@ -21,10 +20,21 @@ from pypto.frontend.names import binding_line, bound_names, contains, stored_nam
 from pypto.frontend.symbolic import SymbolicScalar, scalar_of
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.trace import Tracer
-from pypto.frontend.values import collapse, describe, is_number, leaves, rebuilt, same_static, same_structure, truth_of, write_into
+from pypto.frontend.values import (
+    collapse,
+    describe,
+    is_number,
+    leaves,
+    rebuilt,
+    same_static,
+    same_structure,
+    truth_of,
+    write_into,
+)
 from pypto.ir import symbols as ir
 from pypto.ir.program import Block, If, Operand, Statement, TensorType, Value
 from pypto.ir.symbols import Scalar, Symbol
+from pypto.options import scopes as options
 
 
 class Conflict(Exception):
@@ -292,9 +302,7 @@ def _one_sided(node: ast.If, name: str, first_arm: bool) -> Poison:
 # -- return under a condition --------------------------------------------------------------------------------------------------------
 
 
-def run_tail_if(
-    interpreter: Interpreter, frame: Frame, node: ast.If, rest: list[ast.stmt]
-) -> tuple[bool, Signal | None]:
+def run_tail_if(interpreter: Interpreter, frame: Frame, node: ast.If, rest: list[ast.stmt]) -> tuple[bool, Signal | None]:
     """An ``if`` in the outermost block of a function. When an arm returns, the rest of the function belongs to the other arm.
 
     Gives whether the function is done, and its signal.

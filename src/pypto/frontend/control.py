@@ -115,7 +115,9 @@ def _factors(function: str, given: Any) -> tuple[int, ...]:
 
 
 def ceil_div(a: Scalar, b: Scalar) -> Scalar:
-    return ir.neg(ir.floordiv(ir.neg(a), b)) if ir.is_constant(a) and ir.is_constant(b) else ir.floordiv(ir.add(a, ir.sub(b, 1)), b)
+    return (
+        ir.neg(ir.floordiv(ir.neg(a), b)) if ir.is_constant(a) and ir.is_constant(b) else ir.floordiv(ir.add(a, ir.sub(b, 1)), b)
+    )
 
 
 def trip_count(start: Scalar, stop: Scalar, step: Scalar) -> Scalar:

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-import pypto.frontend.calls  # noqa: F401  fills the tables of the interpreter
-import pypto.frontend.methods  # noqa: F401  completes Tensor
+import pypto.frontend.calls
+import pypto.frontend.methods
 import pypto.frontend.statements  # noqa: F401
-from pypto.options import scopes as options
 from pypto.dtypes import DataType
 from pypto.errors.base import InternalError, UserError
 from pypto.errors.frontend import NothingWritten
@@ -30,6 +29,7 @@ from pypto.frontend.trace import Tracer
 from pypto.ir.program import Program, Storage, TensorType
 from pypto.ir.symbols import Scalar, Symbol
 from pypto.ops.table import RECORDER
+from pypto.options import scopes as options
 
 ATTEMPTS = 12  # each attempt adds knowledge for everything it met; more would mean that the kernel is not the same every time
 

@@ -118,7 +118,20 @@ def _content(cell: Any) -> Any:
 class Frame:
     """One activation. ``parent`` is the lexically enclosing frame, ``caller`` the calling one, ``node`` what is evaluated now."""
 
-    __slots__ = ("bound", "caller", "cells", "code", "globals", "kernel", "locals", "node", "parameters", "parent", "spans", "watch")
+    __slots__ = (
+        "bound",
+        "caller",
+        "cells",
+        "code",
+        "globals",
+        "kernel",
+        "locals",
+        "node",
+        "parameters",
+        "parent",
+        "spans",
+        "watch",
+    )
 
     def __init__(
         self,

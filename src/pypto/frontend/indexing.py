@@ -218,9 +218,8 @@ def write_element(tracer: Tracer, tensor: Tensor, indices: list[Scalar], value: 
         advice = "for a tensor give one axis a slice: t[i : i + 1, j] = value"
         raise StoreValue(what="one element is written from a number", got=type(value).__name__, advice=advice)
     if ir.kind_of(number) == "float" and not dtype.is_float:
-        raise StoreValue(what=f"an element of a {dtype.label} tensor is an integer", got=f"float {value}", advice="convert it with int(...)")
+        raise StoreValue(
+            what=f"an element of a {dtype.label} tensor is an integer", got=f"float {value}", advice="convert it with int(...)"
+        )
     storage = tracer.storage_of(tensor)
     tracer.builder.effect("write", storage, number, indices=tuple(indices))
-
-
-

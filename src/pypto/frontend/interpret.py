@@ -28,7 +28,7 @@ def evaluates(*kinds: type[ast.AST]) -> Callable[[Evaluate], Evaluate]:
     """Enter a handler for expressions of these kinds."""
 
     def enter(handler: Evaluate) -> Evaluate:
-        EXPRESSIONS.update({kind: handler for kind in kinds})
+        EXPRESSIONS.update(dict.fromkeys(kinds, handler))
         return handler
 
     return enter
@@ -38,7 +38,7 @@ def executes(*kinds: type[ast.AST]) -> Callable[[Evaluate], Evaluate]:
     """Enter a handler for statements of these kinds; it returns None, or a ``Signal`` that leaves the block."""
 
     def enter(handler: Evaluate) -> Evaluate:
-        STATEMENTS.update({kind: handler for kind in kinds})
+        STATEMENTS.update(dict.fromkeys(kinds, handler))
         return handler
 
     return enter

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pypto.options import scopes as options
 from pypto.dtypes import DataType
 from pypto.errors.frontend import (
     AmbiguousWrite,
@@ -39,6 +38,7 @@ from pypto.ir import symbols as ir
 from pypto.ir.program import Block, Carried, Loop, Operand, Statement, TensorType, Value
 from pypto.ir.symbols import Scalar, Symbol
 from pypto.ops.table import OPERATIONS
+from pypto.options import scopes as options
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,9 @@ def restore(frame: Frame, name: str, value: Any) -> None:
 
 
 def after_zero_trips(value: Any, ran: Scalar, name: str, line: int, node: ast.For) -> Deferred:
-    return Deferred(value, ran, node, MaybeUnbound, name=name, line=line, when="if the loop runs at least once", other=node.lineno)
+    return Deferred(
+        value, ran, node, MaybeUnbound, name=name, line=line, when="if the loop runs at least once", other=node.lineno
+    )
 
 
 @dataclass

@@ -30,7 +30,13 @@ class Repeated(list):
         while self.position < len(self.original):
             statement = self.original[self.position]
             self.position += 1
-            if statement.name == kind if isinstance(statement, Op) else isinstance(statement, kind) if isinstance(kind, type) else False:
+            if (
+                statement.name == kind
+                if isinstance(statement, Op)
+                else isinstance(statement, kind)
+                if isinstance(kind, type)
+                else False
+            ):
                 return statement
         return None
 

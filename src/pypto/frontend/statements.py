@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pypto.options import scopes as options
 from pypto.errors.frontend import (
     KernelAssertion,
     KernelReturns,
@@ -17,6 +16,7 @@ from pypto.errors.frontend import (
     RaiseInBranch,
     SymbolicCondition,
     UnboundLocal,
+    UnknownAttribute,
     UnsupportedStatement,
 )
 from pypto.frontend import branches, loops
@@ -28,6 +28,7 @@ from pypto.frontend.interpret import BREAK, CONTINUE, Interpreter, Signal, execu
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.values import collapse, is_symbolic, truth_of
 from pypto.ir.program import Value
+from pypto.options import scopes as options
 
 # -- binding -------------------------------------------------------------------------------------------------------------------
 
@@ -48,10 +49,20 @@ def assign(interpreter: Interpreter, frame: Frame, target: ast.expr, value: Any)
     elif isinstance(target, ast.Attribute):
         owner = interpreter.value(frame, target.value)
         frame.node = target
-        setattr(owner, target.attr, value)
+        set_attribute(owner, target.attr, value)
     else:
         assert isinstance(target, ast.Starred)
         assign(interpreter, frame, target.value, value)
+
+
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+    """``owner.name = value``; a tensor takes a name only."""
+    try:
+        setattr(owner, name, value)
+    except AttributeError as error:
+        if not isinstance(owner, Tensor):
+            raise
+        raise UnknownAttribute(name=name, nearest="; of a tensor only 'name' can be set") from error
 
 
 def bind_name(interpreter: Interpreter, frame: Frame, name: str, value: Any) -> None:
@@ -136,7 +147,7 @@ def augmented(interpreter: Interpreter, frame: Frame, node: ast.AugAssign) -> No
         before = getattr(owner, target.attr)
         value = inplace(type(node.op), before, interpreter.value(frame, node.value))
         frame.node = node
-        setattr(owner, target.attr, value)
+        set_attribute(owner, target.attr, value)
 
 
 def _loaded(node: ast.AugAssign, target: ast.Name) -> ast.Name:
@@ -251,7 +262,9 @@ def _manager(interpreter: Interpreter, frame: Frame, node: ast.expr) -> Any:
     module = getattr(owner, "__module__", None) or type(owner).__module__
     if str(module).partition(".")[0] not in _ALLOWED:
         frame.node = node
-        raise UnsupportedStatement(what="with", advice="in a kernel `with pypto.options(...)` only; open other contexts around the call")
+        raise UnsupportedStatement(
+            what="with", advice="in a kernel `with pypto.options(...)` only; open other contexts around the call"
+        )
     return interpreter.value(frame, node)
 
 

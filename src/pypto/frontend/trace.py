@@ -27,7 +27,6 @@ from pypto.ir.program import Operand, Statement, Storage, TensorType, Value
 from pypto.ir.symbols import Expression, Scalar, Symbol
 from pypto.ops.build import Builder
 from pypto.ops.table import OPERATIONS, Kind
-from pypto.options import scopes as options
 
 Hint = tuple[Any, ...]
 
@@ -340,7 +339,9 @@ def check_tile(tracer: Tracer, name: str, tile: Sequence[int], operands: Sequenc
     if len(tile) < rank:
         raise TileRankTooSmall(operation=name, tile=list(tile), got=len(tile), expected=rank)
     if len(tile) > rank:
-        tracer.warn(f"{name}(): the tile shape {list(tile)} has more axes than the result ({rank}); an NPU refuses it", portability=True)
+        tracer.warn(
+            f"{name}(): the tile shape {list(tile)} has more axes than the result ({rank}); an NPU refuses it", portability=True
+        )
     elif tile[-1] * types[0].dtype.size % BLOCK:
         size = tile[-1] * types[0].dtype.size
         tracer.warn(f"{name}(): the last tile axis takes {size} bytes, an NPU needs a multiple of {BLOCK}", portability=True)

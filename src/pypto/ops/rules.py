@@ -89,6 +89,8 @@ def same(a: Scalar, b: Scalar) -> bool:
 
 def agreed(operation: str, a: Scalar, b: Scalar, otherwise: Exception) -> Scalar:
     """The common size of two extents that must be equal; symbolic ones are compared by the run."""
+    if same(a, b):
+        return a
     require(
         compare("eq", a, b),
         ShapesDisagree(first=a, second=b, operation=operation.upper()),
@@ -107,6 +109,8 @@ def broadcast(operation: str, types: Sequence[TensorType]) -> tuple[tuple[Scalar
     rank = max(t.rank for t in types)
     shape, valid = aligned(types[0].shape, rank), aligned(types[0].valid, rank)
     for other in types[1:]:
+        if (other.shape, other.valid) == (shape, valid):  # the common case, without building an error
+            continue
         error = NotBroadcastable(first=list(types[0].shape), second=list(other.shape), operation=operation.upper())
         pairs = [
             _broadcast_axis(operation, *axis, error)

@@ -106,7 +106,11 @@ def _check_bool(option: Option, value: Any) -> bool:
 def _check_int(option: Option, value: Any) -> int:
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         raise _wrong_type(option, value)
-    return int(_in_range(option, value.__index__()))
+    try:
+        number = value.__index__()
+    except TypeError:  # an array with more than one element
+        raise _wrong_type(option, value)
+    return int(_in_range(option, number))
 
 
 def _check_str(option: Option, value: Any) -> str:
