@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pypto.ops.table import Operation
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,28 @@ def rows() -> list[Row]:
 def _table() -> Iterator[Row]:
     import pypto.ops  # noqa: F401  # fills the table
     from pypto.ops.table import OPERATIONS, Kind
+    from pypto.public import DOCUMENTED
 
     for name, row in sorted(OPERATIONS.items()):
-        native = row.lower is not None or row.kind is Kind.COMPOSITE
+        if row.kind is Kind.COMPOSITE and name not in DOCUMENTED:
+            continue  # spelled as a method or operator only
+        native = is_native(row)
         summary = next((line.strip() for line in row.doc.splitlines() if line.strip()), "")
         yield Row(name, row.kind.value, "native" if native else "reference", tuple(d.label for d in row.dtypes), summary)
+
+
+def is_native(row: Operation) -> bool:
+    """Whether the CPU engine compiles the operation itself (what ``cpu.plan`` does; a test compares the two)."""
+    from pypto.cpu.shapes import MOVERS
+    from pypto.ops.table import Kind, Reduction
+
+    if row.kind is Kind.ELEMENTWISE:
+        return callable(row.lower)
+    if row.kind is Kind.REDUCTION:
+        return isinstance(row.lower, Reduction)
+    if row.kind is Kind.MOVEMENT:
+        return row.name in MOVERS or row.name == "concat"
+    return row.kind in (Kind.COMPOSITE, Kind.MATMUL) or row.name in ("full", "arange", "tril", "triu")
 
 
 def _planned() -> Iterator[Row]:

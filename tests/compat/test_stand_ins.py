@@ -143,3 +143,35 @@ def test_a_real_torch_npu_is_left_alone(tmp_path):
 
 def test_torch_is_not_imported_for_scripts_that_do_not(tmp_path):
     assert launch(tmp_path, "import sys; print('torch' in sys.modules)").splitlines()[-1] == "False"
+
+
+def test_a_script_of_an_npu_runs_unchanged(tmp_path):
+    out = launch(
+        tmp_path,
+        """
+        import os
+        import pypto, torch, torch_npu
+
+        device = f"npu:{os.environ.get('TILE_FWK_DEVICE_ID', 0)}"
+
+        @pypto.frontend.jit(runtime_options={"run_mode": pypto.RunMode.NPU})
+        def add(
+            a: pypto.Tensor([pypto.DYNAMIC, 64], pypto.DT_BF16),
+            b: pypto.Tensor([pypto.DYNAMIC, 64], pypto.DT_BF16),
+            out: pypto.Tensor([pypto.DYNAMIC, 64], pypto.DT_BF16),
+        ):
+            pypto.set_vec_tile_shapes(16, 64)
+            for i in pypto.loop(pypto.ceildiv(a.shape[0], 16), name="rows", idx_name="i"):
+                out[i * 16 : i * 16 + 16, :] = a[i * 16 : i * 16 + 16, :] + b[i * 16 : i * 16 + 16, :]
+
+        torch.npu.set_device(device)
+        a, b = torch.randn(50, 64, dtype=torch.bfloat16), torch.randn(50, 64, dtype=torch.bfloat16)
+        out = torch.empty(50, 64, dtype=torch.bfloat16, device=device)
+        add(a.npu(), b.to(device), out)
+        pypto.runtime._device_synchronize()
+        torch.npu.synchronize()
+        assert torch.equal(out.cpu(), a + b)
+        print("right")
+        """,
+    )
+    assert "right" in out
