@@ -47,8 +47,8 @@ BLOCKS = [
     "for v in pypto.loop(3, parallel=True):", "for v.field in pypto.loop(3):", "for [v] in pypto.loop(3):", "with {e}:",
     "with pypto.options(vec_tile_shapes={e}):", "with pypto.function('f', x):", "try:", "def inner(a, b={e}, *c):",
     "async def inner():", "class Inner:", "match n:", "for v in pypto.loop(n):", "if pypto.cond({e}):",
-    "for v in pypto.loop(3, idx_name='a'):", "for v in pypto.loop(3, submit_before_loop={e}):", "while True:",
-    "for v in pypto.loop(2 ** 40):",
+    "for v in pypto.loop(3, idx_name='a'):", "for v in pypto.loop(3, submit_before_loop={e}):", "while not out:",
+    "for v in pypto.loop(2 ** 40, 2 ** 40 + 3):",
 ]  # fmt: skip
 
 SMALL = """\
@@ -116,49 +116,47 @@ def statement(choose: random.Random) -> str:
     return SMALL.format(body="\n".join(lines) + "\n", n=choose.randint(-2, 5))
 
 
-def _key(choose: random.Random, rank: int) -> str:
-    def part():
-        return choose.choice(["0", "1", "-1", "n", "3", "4", "-5", "n + 1", "7 - n", "2"])
+ODD_KEYS = ["...", "None", "1.5", "::2", "::-1", "[0, 1]", "x", "'a'", "n : n * 2", "x > 0.0", "True", "2**40", "3 : 1", "n : 4"]
 
-    forms = [
-        lambda: part(),
-        lambda: f"{part()} : {part()}",
-        lambda: f"{part()} :",
-        lambda: f": {part()}",
-        lambda: ":",
-        lambda: "n : n + 2",
-        lambda: choose.choice(
-            [
-                "...",
-                "None",
-                "1.5",
-                "::2",
-                "::-1",
-                "[0, 1]",
-                "x",
-                "table",
-                "'a'",
-                "n : n * 2",
-                "x > 0.0",
-                "True",
-                "2**40",
-                "n // 2 : n // 2 + 1",
-            ]
-        ),
-    ]
-    weights = [3, 4, 2, 2, 3, 3, 1]
-    return ", ".join(
-        choose.choices(forms, weights)[0]() for _ in range(max(1, choose.choice([rank, rank, rank, rank - 1, rank + 1])))
-    )
+
+def _start(choose: random.Random) -> str:
+    usual = ["0", "1", "2", "n % 3", "n // 4 % 3", "2 - n % 3", "table[0]", "table[n % 8] % 3", "i"]
+    return choose.choice([*usual, *usual, *usual, "n", "-1", "7", "-5"])
+
+
+def _parts(choose: random.Random, extents: list[str]) -> tuple[str, str]:
+    """A key, and the key of a block of that extent at the origin."""
+    key, origin = [], []
+    for extent in extents:
+        start = _start(choose)
+        single = choose.random() < 0.2
+        key.append(start if single else choose.choice([f"{start} : {start} + {extent}"] * 3 + [f"{start} :"]))
+        origin.append("0" if single else f"0:{extent}")
+    if choose.random() < 0.12:
+        key[choose.randrange(len(key))] = choose.choice(ODD_KEYS)
+    return ", ".join(key), ", ".join(origin)
 
 
 def indexing(choose: random.Random) -> str:
     """A small kernel that reads and writes with random keys."""
-    name = choose.choice(["x", "x", "out", "y", "table"])
-    lines = ["y = x * 2.0", f"part = {name}[{_key(choose, 1 if name == 'table' else 2)}]"]
-    value = choose.choice(["part", "part", "x", "x[0:1, :]", "x[0]", "x[:, 0:2]", "1.0", "2", "n", "part + 1.0"])
-    lines.append(f"{choose.choice(['out', 'out', 'out', 'table', 'y'])}[{_key(choose, 2)}] = {value}")
-    return SMALL.format(body="".join(f"    {line}\n" for line in lines), n=choose.randint(-1, 5))
+    lines = []
+    for _ in range(choose.randint(1, 3)):
+        key, origin = _parts(choose, [choose.choice("12"), choose.choice("12")])
+        odd = choose.choice(["x", "x[0]", "1.0", "2", "n", "table[0:2]", "x[0:1, 0:1]"])
+        value = odd if choose.random() < 0.1 else f"{choose.choice(['x', 'out', 'y'])}[{origin}] + 3.0"
+        target = choose.choice(["out"] * 6 + ["y", "table"])
+        lines.append(f"{target}[{key}] = {value}")
+        key, _ = _parts(choose, ["1", "2"])
+        lines.append(
+            f"y = y + {choose.choice(['x', 'out'])}[{key}].sum(-1, keepdim=True)" if choose.random() < 0.4 else f"part = x[{key}]"
+        )
+    head = [
+        "y = x * 2.0",
+        f"for i in pypto.loop({choose.randint(0, 3)}):",
+        *("    " + line for line in lines),
+        "out[0:1] = y[1:2]",
+    ]
+    return SMALL.format(body="".join(f"    {line}\n" for line in head), n=choose.randint(-1, 5))
 
 
 def _swap_number(choose: random.Random, line: str) -> str:
