@@ -124,15 +124,16 @@ def _start(choose: random.Random) -> str:
     return choose.choice([*usual, *usual, *usual, "n", "-1", "7", "-5"])
 
 
-def _parts(choose: random.Random, extents: list[str]) -> tuple[str, str]:
+def _parts(choose: random.Random, extents: list[str], reading: bool = False) -> tuple[str, str]:
     """A key, and the key of a block of that extent at the origin."""
     key, origin = [], []
     for extent in extents:
         start = _start(choose)
         single = choose.random() < 0.2
-        key.append(start if single else choose.choice([f"{start} : {start} + {extent}"] * 3 + [f"{start} :"]))
+        closed = start.isdigit() or reading  # an open slice of an unknown start has no extent to read
+        key.append(start if single else f"{start} :" if not closed and choose.random() < 0.3 else f"{start} : {start} + {extent}")
         origin.append("0" if single else f"0:{extent}")
-    if choose.random() < 0.12:
+    if choose.random() < 0.05:
         key[choose.randrange(len(key))] = choose.choice(ODD_KEYS)
     return ", ".join(key), ", ".join(origin)
 
@@ -143,10 +144,10 @@ def indexing(choose: random.Random) -> str:
     for _ in range(choose.randint(1, 3)):
         key, origin = _parts(choose, [choose.choice("12"), choose.choice("12")])
         odd = choose.choice(["x", "x[0]", "1.0", "2", "n", "table[0:2]", "x[0:1, 0:1]"])
-        value = odd if choose.random() < 0.1 else f"{choose.choice(['x', 'out', 'y'])}[{origin}] + 3.0"
-        target = choose.choice(["out"] * 6 + ["y", "table"])
+        value = odd if choose.random() < 0.06 else f"{choose.choice(['x', 'out', 'y'])}[{origin}] + 3.0"
+        target = choose.choice(["out"] * 12 + ["y"] * 3 + ["table"])
         lines.append(f"{target}[{key}] = {value}")
-        key, _ = _parts(choose, ["1", "2"])
+        key, _ = _parts(choose, ["1", "2"], reading=True)
         lines.append(
             f"y = y + {choose.choice(['x', 'out'])}[{key}].sum(-1, keepdim=True)" if choose.random() < 0.4 else f"part = x[{key}]"
         )
