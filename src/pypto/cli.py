@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("show", help="print a kernel's program at each step of compilation")
     one.add_argument("kernel", help="script.py::kernel; the script is run, and must call the kernel")
     one.add_argument("--step", default="", help="only steps whose name contains this")
+    one.add_argument("--full", action="store_true", help="LLVM text too, and programs that a step left as they were")
     one.add_argument("arguments", nargs="*", help="what the script gets (after -- if they begin with a dash)")
     one.set_defaults(command=show)
 
@@ -80,12 +81,9 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def show(parsed: argparse.Namespace) -> int:
-    from pypto.showing import steps_of
+    from pypto.showing import readable, steps_of
 
-    for step in steps_of(parsed.kernel, parsed.arguments):
-        if parsed.step in step.name:
-            print(f"== {step.name} ({step.milliseconds:.1f} ms)")
-            print(step.text)
+    print(readable([step for step in steps_of(parsed.kernel, parsed.arguments) if parsed.step in step.name], parsed.full))
     return 0
 
 

@@ -51,7 +51,11 @@ class Step:
             from pypto.ir.text import program_text
 
             return program_text(self.output)
-        return str(self.output)
+        if isinstance(self.output, bytes):
+            return f"{len(self.output)} bytes of machine code\n"
+        if hasattr(self.output, "nests"):  # what the CPU engine generated: its loop nests, then the LLVM text made of them
+            return f"{self.output.nests}\n\n{self.output.text}"
+        return f"{self.output}\n"
 
 
 @dataclass

@@ -28,7 +28,17 @@ def steps_of(target: str, arguments: Sequence[str] = ()) -> list[compiler.Step]:
             pass
     if not logs:
         raise KernelNotCalled(file=os.path.basename(file), name=name)
-    return logs[0].steps
+    return [step for step in logs[0].steps if step.name != "link"]  # an address says nothing
+
+
+def readable(steps: Sequence[compiler.Step], full: bool = False) -> str:
+    """The steps as text. Unless ``full``, a program that is as before is not printed again, nor is LLVM text."""
+    parts, before = [], ""
+    for step in steps:
+        text = step.text if full else getattr(step.output, "nests", step.text)
+        parts.append(f"== {step.name} ({step.milliseconds:.1f} ms)\n" + ("as before\n" if text == before and not full else text))
+        before = text
+    return "\n".join(parts)
 
 
 @contextmanager
