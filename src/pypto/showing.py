@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pypto import compiler, kernel
@@ -22,10 +22,8 @@ def steps_of(target: str, arguments: Sequence[str] = ()) -> list[compiler.Step]:
     if not separator or not name or not file:
         raise KernelNameMissing(given=target)
     with watching(name) as logs:
-        try:
+        with suppress(_Found, SystemExit):
             launcher.run_script(file, arguments)
-        except (_Found, SystemExit):
-            pass
     if not logs:
         raise KernelNotCalled(file=os.path.basename(file), name=name)
     return [step for step in logs[0].steps if step.name != "link"]  # an address says nothing
@@ -36,7 +34,10 @@ def readable(steps: Sequence[compiler.Step], full: bool = False) -> str:
     parts, before = [], ""
     for step in steps:
         text = step.text if full else getattr(step.output, "nests", step.text)
-        parts.append(f"== {step.name} ({step.milliseconds:.1f} ms)\n" + ("as before\n" if text == before and not full else text))
+        parts.append(
+            f"== {step.name} ({step.milliseconds:.1f} ms)\n"
+            + ("as before\n" if text == before and not full else text.rstrip() + "\n")
+        )
         before = text
     return "\n".join(parts)
 
