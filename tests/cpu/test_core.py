@@ -425,3 +425,20 @@ def test_triangles(name, shape):
     b.store(y, b.op(name, b.op("exp", b.load(x)), diagonal=d))
     for diagonal in (-3, 0, 2, 100):
         agree(b.finish(), [array(*shape), np.zeros(shape, np.float32)], [diagonal])
+
+
+def test_light_branch_is_a_choice():
+    b = Builder("choice")
+    x, y, n = matrix(b, "x", 4, 16), matrix(b, "y", 4, 16), b.scalar_parameter("n")
+    v = b.op("exp", b.load(x))
+    then: list = []
+    with b.block(then):
+        full = b.op("full", Literal(-1.0, F32), shape=(4, 16), valid=None)
+        a = b.op("add", v, b.op("triu", full, diagonal=n))
+    result = Value(v.type)
+    b.append(If(compare("lt", n, 3), Block(tuple(then), (a,)), Block((), (v,)), (result,)))
+    b.store(y, softmax(b, result))
+    program = b.finish()
+    assert generate(program).nests.count("nest ") == 1
+    for value in (-2, 1, 7):
+        agree(program, [array(4, 16), np.zeros((4, 16), np.float32)], [value], relative=2e-5)

@@ -8,9 +8,8 @@ written twice: whole groups of vectors without masks, and the rest one masked ve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
@@ -30,7 +29,7 @@ Value = Union[str, int]
 SCALAR_TYPES = {"int": "i64", "float": "double", "bool": "i1"}
 _STACK_ROW_BYTES = 32 * 1024  # row buffers above this come from the caller
 _INSTRUCTION = 0.25  # nanoseconds of a vector instruction with its share of memory traffic, 3 GHz
-_UNROLL_COSTS = ((14, 4), (45, 2))
+_UNROLL_COSTS = ((24, 4), (90, 2))
 
 
 class Pointer(NamedTuple):
@@ -541,7 +540,8 @@ class Accumulator:
         if tail is not None:
             vector = self.b.select(tail.mask, vector, self.identity)
         if not self.argument:
-            self.parts[u] = self.b.combine(self.combine, self.parts[u], vector)
+            # The running value second: max and min are then one instruction on the way from vector to vector.
+            self.parts[u] = self.b.combine(self.combine, vector, self.parts[u])
             return
         where = places()
         if tail is not None:

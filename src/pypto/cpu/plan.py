@@ -34,6 +34,7 @@ from pypto.cpu.items import (
     WriteItem,
 )
 from pypto.cpu.nests import Apply, Constant, Reduce, Term
+from pypto.cpu.stages import cost_of_name
 from pypto.cpu.views import Buffer, View, same, whole
 from pypto.dtypes import DataType
 from pypto.errors.runtime import IndexOutOfBounds, RegionOutOfBounds
@@ -471,6 +472,22 @@ class Planner:
             body.store(held, place)
 
     def branch(self, plan: BlockPlan, branch: If) -> None:
+        if is_choice(branch):
+            self._choice(plan, branch)
+        else:
+            self._branch(plan, branch)
+
+    def _choice(self, plan: BlockPlan, branch: If) -> None:
+        """Both arms computed, one chosen element by element: stays inside the nest that uses it."""
+        self.statements(plan, branch.then)
+        self.statements(plan, branch.orelse)
+        condition = self.constant(plan, TensorType(_D.DT_BOOL, ()), branch.condition)
+        for result, a, b in zip(branch.results, branch.then.yields, branch.orelse.yields, strict=True):
+            assert isinstance(result, Value)
+            operands = [condition, self.operand(plan, a), self.operand(plan, b)]
+            self.hold(result, self.apply(plan, result.type, "where", lambda v, c, x, y: v.select(c, x, y), operands))
+
+    def _branch(self, plan: BlockPlan, branch: If) -> None:
         places = [None if isinstance(r, Symbol) else whole(self.buffer(r.type, r.hint), r.type) for r in branch.results]
         schedules: list[list[Item]] = []
         for block in (branch.then, branch.orelse):
@@ -492,6 +509,34 @@ class Planner:
             else:
                 assert place is not None
                 self.held[result] = Held(result.type, plan, index, place)
+
+
+CHOICE_COST = 12  # instructions a vector that computing both arms may add
+
+
+def is_choice(branch: If) -> bool:
+    """Whether both arms are a little elementwise arithmetic on tensors of one type, so that computing both costs less than a copy."""
+    if not branch.results or any(isinstance(r, Symbol) for r in branch.results) or not isinstance(branch.condition, Expression):
+        return False
+    cost = 0
+    for block in (branch.then, branch.orelse):
+        for statement in block.statements:
+            if not isinstance(statement, Op) or not _is_light(statement):
+                return False
+            cost += 1 if statement.name == "full" else cost_of_name(statement.name, statement.result.type.dtype)
+        if any(not isinstance(y, Value) or y.type != r.type for y, r in zip(block.yields, branch.results, strict=True)):
+            return False
+    return cost <= CHOICE_COST
+
+
+def _is_light(op: Op) -> bool:
+    row = OPERATIONS.get(op.name)
+    if row is None or not all(isinstance(o, (Value, Literal)) for o in op.operands) or len(op.results) != 1:
+        return False
+    types = [op.result.type, *(o.type for o in op.operands if isinstance(o, Value))]
+    return all(t.dtype in NATIVE for t in types) and (
+        op.name in ("full", "tril", "triu") or (row.kind is Kind.ELEMENTWISE and callable(row.lower))
+    )
 
 
 def _written(program: Program) -> set[Storage]:

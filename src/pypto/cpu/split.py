@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pypto.cpu.context import Context
-from pypto.cpu.memory import Frame
 from pypto.cpu.items import CallItem, IfItem, Item, LoopItem
+from pypto.cpu.memory import Frame
 from pypto.cpu.text import Function
 from pypto.ir.program import Loop
-from pypto.ir.symbols import Expression, Scalar, Symbol, bounds_of, floordiv, maximum, select, sub, symbols_in
+from pypto.ir.symbols import Expression, Scalar, Symbol, bounds_of, compare, floordiv, maximum, neg, select, sub, symbols_in
 from pypto.ir.symbols import add as add_scalars
-from pypto.ir.symbols import compare, neg
 
 if TYPE_CHECKING:
     from pypto.cpu.program import ProgramEmitter

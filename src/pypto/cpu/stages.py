@@ -5,9 +5,9 @@ In: a nest. Out: ``Stages``: per pass the terms evaluated at every index, its re
     softmax:  pass 0  load x; reduce max           pass 1  load x, sub, exp (saved); reduce add          pass 2  exp (restored), div; store
 
 The *inner* axis is the reduced one, else the last. Terms that do not vary along it stand outside the passes. A value that a later pass
-needs again is reloaded or recomputed when that is cheap, else kept in a row buffer (recomputed in any case when the inner axis is not the
-last). Stores into memory that the nest also
-reads, or writes twice, go to the last pass, in order, so that no pass reads what an earlier one overwrote.
+needs again is reloaded or recomputed when that is cheap, else kept in a row buffer (recomputed in any case when the inner axis is not
+the last). Stores into memory that the nest also reads, or writes twice, go to the last pass, in order, so that no pass reads what an
+earlier one overwrote.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from pypto.cpu.nests import Apply, Constant, Index, Load, Nest, Reduce, Store, Term
 from pypto.cpu.vector_base import compute_type
 from pypto.cpu.views import same
+from pypto.dtypes import DataType
 
 # Rough instruction counts of one vector of 16 lanes; only ratios matter (recompute or save, how far to unroll).
-_COSTS = {"exp": 18, "exp2": 12, "log": 22, "tanh": 30, "erf": 30, "sigmoid": 25, "div": 4, "sqrt": 6, "rsqrt": 8, "pow": 45}
+_COSTS = {"exp": 18, "exp2": 12, "log": 22, "tanh": 30, "erf": 30, "sigmoid": 25, "div": 4, "sqrt": 6, "rsqrt": 8, "pow": 45, "tril": 3, "triu": 3}
 _CHEAP_NAMES = frozenset(
     ["add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "eq", "ne", "lt", "le", "gt", "ge", "where", "cast", "logical_and", "logical_not", "logical_or", "floor", "ceil", "trunc", "round"]
 )
@@ -36,9 +37,13 @@ def cost_of(term: Term) -> int:
         return 1
     if isinstance(term, Reduce):
         return 8 if term.combine.startswith("arg") else 2
-    assert isinstance(term, Apply)
-    own = _COSTS.get(term.name, 1 if term.name in _CHEAP_NAMES else _UNKNOWN_COST)
-    return own + (_ROUNDING_COST if term.dtype.is_float and compute_type(term.dtype) is not term.dtype else 0)
+    return cost_of_name(term.name, term.dtype)
+
+
+def cost_of_name(name: str, dtype: DataType) -> int:
+    """Instructions for one vector of an elementwise row."""
+    own = _COSTS.get(name, 1 if name in _CHEAP_NAMES else _UNKNOWN_COST)
+    return own + (_ROUNDING_COST if dtype.is_float and compute_type(dtype) is not dtype else 0)
 
 
 @dataclass

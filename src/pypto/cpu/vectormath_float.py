@@ -82,17 +82,22 @@ def exp(b: Vectors, x: Vector) -> Vector:
     r = b.fma(n, b.like(x, -_LN2[0]), x)
     r = b.fma(n, b.like(x, -_LN2[1]), r)
     p = b.fma(b.mul(r, r), horner(b, r, _EXP), r)
-    return _scale(b, b.add(p, b.like(x, 1.0)), n)
+    return _scale(b, _unless_zero(b, b.add(p, b.like(x, 1.0)), x, -103.98), n)
+
+
+def _unless_zero(b: Vectors, p: Vector, x: Vector, limit: float) -> Vector:
+    """0 instead of ``p`` where x is so small that the result rounds to 0: scaling 0 is fast, underflowing costs 100 cycles."""
+    return b.select(b.compare("lt", x, b.like(x, limit)), b.like(p, 0.0), p)
 
 
 def exp2(b: Vectors, x: Vector) -> Vector:
     """x minus its nearest integer is exact; on AVX-512 one instruction gives it, and 0 for infinities."""
     if b.target.isa == "avx512":
         r = _immediate_512(b, "reduce.ps.512", x, 8)
-        return _scale(b, horner(b, r, _EXP2), b.sub(x, r))
+        return _scale(b, _unless_zero(b, horner(b, r, _EXP2), x, -150.5), b.sub(x, r))
     x = clamp(b, x, -160.0, 160.0)
     n = b.round_even(x)
-    return _scale(b, horner(b, b.sub(x, n), _EXP2), n)
+    return _scale(b, _unless_zero(b, horner(b, b.sub(x, n), _EXP2), x, -150.5), n)
 
 
 def split(b: Vectors, x: Vector) -> tuple[Vector, Vector]:
