@@ -4,6 +4,7 @@ import numpy as np
 
 import handmade
 from handmade import FP32, INT32, Builder, branch, carrying_loop, fp32, number
+from pypto.errors.base import UserError
 from pypto.ir import symbols as ir
 from pypto.ir.program import TensorType, Value
 
@@ -14,7 +15,7 @@ SIZES = (0, 1, 2, 5)
 class Maker:
     """Appends random statements. ``scalars`` and ``values`` are what is visible at the current place."""
 
-    def __init__(self, random):
+    def __init__(self, random, partial=False):
         self.random = random
         self.b = Builder("random")
         self.n = ir.Symbol("n", low=0)
@@ -23,13 +24,28 @@ class Maker:
         self.counts = self.b.parameter("counts", TensorType(INT32, (8,)))
         self.k = self.b.scalar_parameter("k")
         local = self.b.allocate("t", fp32(ROWS, COLUMNS))
-        self.b.store(local, handmade.zeros(self.b, ROWS, COLUMNS))
+        if partial:
+            self.fill_partly(local)
+        else:
+            self.b.store(local, handmade.zeros(self.b, ROWS, COLUMNS))
         flat = self.b.alias(local, (ROWS * COLUMNS // 8, 8), "flat")
         self.storages = [self.x, self.y, local]
         self.flat = flat
         self.scalars = [self.k, self.n, 0, 1, 2]
         self.values = []
         self.depth = 0
+
+    def fill_partly(self, local):
+        """Some rows of a local, by loops of various kinds: reads of the rest are mistakes."""
+        for _ in range(self.random.randrange(3)):
+            rows, start = self.pick([1, 2, 3]), self.pick([0, 2, 6])
+            stop = self.pick([3, 4, ir.minimum(self.n, 4), ir.minimum(ir.maximum(self.k, 0), 3)])
+            zero = handmade.zeros(self.b, rows, COLUMNS)
+            step = self.pick([1, 1, -1])
+            bounds = (0, stop, 1) if step == 1 else (ir.sub(stop, 1), -1, -1)
+            with self.b.loop(*bounds) as i:
+                row = ir.minimum(ir.add(ir.mul(i, self.pick([rows, rows, 1, 3])), start), ROWS - rows)
+                self.b.store(local, zero, (row, 0))
 
     def pick(self, things):
         return things[self.random.randrange(len(things))]
@@ -148,8 +164,16 @@ class Maker:
         self.depth -= 1
 
 
-def random_program(random):
-    return Maker(random).program()
+def random_program(random, partial=False):
+    return Maker(random, partial).program()
+
+
+def outcome(program, n, k, run_program=None):
+    """What a program leaves, or the class of the error it stops with."""
+    try:
+        return run(program, n, k, run_program)
+    except UserError as error:
+        return type(error)
 
 
 def run(program, n, k, run_program=None):

@@ -143,7 +143,8 @@ class Iterations:
     def refuse(self, write: Access) -> None:
         index, step = self.loop.index, self.loop.step
         following = ir.add(index, step)
-        later = [tuple(ir.substitute(s, {index: following}) for s in part) for part in (write.offsets, write.extents)]
+        renaming = {**self.renaming, index: following}  # what is read or computed inside may differ from one to the next
+        later = [tuple(ir.substitute(s, renaming) for s in part) for part in (write.offsets, write.extents)]
         facts = Facts().inside(write.conditions)
         common = []
         for offset, extent, offset2, extent2 in zip(write.offsets, write.extents, *later, strict=True):
