@@ -142,7 +142,7 @@ def test_a_name_bound_in_one_arm_only_and_used_after_is_an_error_with_both_lines
     kernel = body(tmp_path, "if n > 0:\n    late = x + 1.0\nout[:] = late + x")
     with mistake("late", at="late + x") as caught:
         run(kernel, 1)
-    assert "7" in str(caught.value) and "8" in str(caught.value)  # line of the binding and of the use
+    assert "line 9" in str(caught.value) and ":10 in kernel" in str(caught.value)  # the binding and the use
 
 
 def test_different_types_after_a_branch_are_an_error_on_use_only(engine, tmp_path):

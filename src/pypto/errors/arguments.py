@@ -139,7 +139,10 @@ class DynamicSizesDiffer(UserError, ValueError):
 
 class DtypeMismatch(UserError, ValueError):
     code = 0xF00002
-    message = "kernel '{kernel}': The dtype of {ordinal} input tensor '{name}' ({got}) does not match the dtype of its definition ({expected})"
+    message = (
+        "kernel '{kernel}': The dtype of {ordinal} input tensor '{name}' ({got}) does not match "
+        "the dtype of its definition ({expected})"
+    )
     help = "convert the argument, or change the annotation"
 
 

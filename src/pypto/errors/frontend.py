@@ -169,7 +169,10 @@ class SymbolicCondition(UserError, ValueError):
 
 class SymbolicInNative(UserError, ValueError):
     code = 0xF00002
-    message = "Not concrete value. '{function}' runs as plain Python ({reason}) and needs the value of `{text}`, which is known only when the kernel runs"
+    message = (
+        "Not concrete value. '{function}' runs as plain Python ({reason}) and needs the value of `{text}`, "
+        "which is known only when the kernel runs"
+    )
     help = "move the decision into the kernel, or make '{function}' a plain function that can be followed"
 
 

@@ -66,8 +66,8 @@ class Merge:
     def close(self) -> None:
         """Append the ``If``, unless both arms are empty and nothing is yielded."""
         if any(self.arms) or self.results:
-            blocks = [Block(tuple(s), tuple(y)) for s, y in zip(self.arms, self.yields, strict=True)]
-            self.tracer.append(If(self.condition, *blocks, results=tuple(self.results), span=self.span))
+            then, orelse = (Block(tuple(s), tuple(y)) for s, y in zip(self.arms, self.yields, strict=True))
+            self.tracer.append(If(self.condition, then, orelse, tuple(self.results), self.span))
 
     # -- one pair of values --------------------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ def short_circuit(interpreter: Interpreter, frame: Frame, first: Any, rest: Call
         return merge.value(second, first)
     except Conflict:
         word = "and" if conjunction else "or"
-        facts = {"first": describe(first), "second": describe(second), "line": frame.node.lineno}
+        facts: dict[str, Any] = {"first": describe(first), "second": describe(second), "line": frame.node.lineno}
         raise ConflictedVariable(name=f"the result of `{word}`", **facts)
     finally:
         merge.close()
@@ -322,7 +322,7 @@ def run_tail_if(interpreter: Interpreter, frame: Frame, node: ast.If, rest: list
 def _merge_returns(merge: Merge, signals: list[Signal | None], node: ast.If) -> Signal:
     values = [None if signal is None or signal in (BREAK, CONTINUE) else signal.value for signal in signals]
     try:
-        return Signal("return", merge.value(*values, name="returned"))
+        return Signal("return", merge.value(values[0], values[1], "returned"))
     except Conflict:
-        facts = {"first": describe(values[0]), "second": describe(values[1]), "line": node.lineno}
+        facts: dict[str, Any] = {"first": describe(values[0]), "second": describe(values[1]), "line": node.lineno}
         raise ConflictedVariable(name="the returned value", **facts)

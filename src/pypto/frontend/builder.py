@@ -176,7 +176,7 @@ class FunctionBlock:
         tensor._tracer, tensor._serial = self.tracer, self.tracer.new_serial()
         tensor._storage = self.tracer.builder.parameter(name, TensorType(tensor.wanted_dtype, sizes))
 
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         tracer = self.tracer
         try:
             if error is None:
@@ -187,7 +187,6 @@ class FunctionBlock:
             self._leave()
         if isinstance(error, Exception) and not isinstance(error, PyptoError):
             raise FeError(error) from error
-        return False
 
     def _finish(self) -> None:
         program = self.tracer.builder.finish()

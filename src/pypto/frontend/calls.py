@@ -67,7 +67,7 @@ def invoke(interpreter: Interpreter, frame: Frame, function: Any, arguments: tup
     special = SPECIAL.get(id(function))
     if special is not None:
         return special(interpreter, *arguments, **keywords) if special in _NEED_INTERPRETER else special(*arguments, **keywords)
-    own_call = getattr(kind, "__call__", None)
+    own_call = next((vars(c)["__call__"] for c in kind.__mro__ if "__call__" in vars(c)), None)
     if type(own_call) is FunctionType and followed(own_call):
         return follow(interpreter, frame, own_call, (function, *arguments), keywords)
     return native(interpreter, function, arguments, keywords)
@@ -176,7 +176,7 @@ _PURE = _Pure()
 
 def own_failure(function: Any, error: Exception) -> Exception:
     """What an exception of one of our functions is: a wrong argument, or a defect."""
-    facts = {"function": name_of(function), "problem": str(error)}
+    facts: dict[str, Any] = {"function": name_of(function), "problem": str(error)}
     if isinstance(error, NameError):
         return InternalError(f"{type(error).__name__}: {error}", step=f"trace, {name_of(function)}")
     return WrongCall(**facts) if isinstance(error, (TypeError, AttributeError)) else WrongValue(**facts)

@@ -111,7 +111,7 @@ def _factors(function: str, given: Any) -> tuple[int, ...]:
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int) or number <= 0:
             raise UnrollFactor(function=function, got=repr(given))
-    return tuple(sorted({*numbers, 1}, reverse=True))  # type: ignore[type-var]
+    return tuple(sorted({*numbers, 1}, reverse=True))  # type: ignore[type-var,arg-type]
 
 
 def ceil_div(a: Scalar, b: Scalar) -> Scalar:

@@ -34,7 +34,8 @@ _numbers = itertools.count()
 
 
 class HostTensor:
-    """Memory of the caller: ``address``, ``dtype``, ``shape``, ``strides`` (elements), ``writable``, ``device``, ``owner`` (keeps it alive).
+    """Memory of the caller: ``address``, ``dtype``, ``shape``, ``strides`` (elements), ``writable``, ``device``,
+    ``owner`` (keeps it alive).
 
     ``array`` is a numpy view of the same memory, made when first asked for. ``dynamic`` are axes that ``from_torch`` marked dynamic.
     """
@@ -71,7 +72,7 @@ class HostTensor:
                 self._array = np.empty(self.shape, kind)
             else:
                 memory = (ctypes.c_char * self.bytes).from_address(self.address)
-                self._array = np.ndarray(self.shape, kind, memory)
+                self._array = np.ndarray(self.shape, kind, memory)  # type: ignore[arg-type]
         return self._array
 
 
@@ -102,7 +103,7 @@ def describe(argument: Any, kernel: str = "", name: str = "argument", index: int
 
 
 def _of_torch(tensor: Any, kernel: str, name: str) -> HostTensor:
-    facts = {"kernel": kernel, "name": name}
+    facts: dict[str, Any] = {"kernel": kernel, "name": name}
     _check_torch(tensor, facts)
     dtype = BY_TORCH_NAME.get(str(tensor.dtype).removeprefix("torch."))
     if dtype is None:
@@ -132,7 +133,7 @@ def _check_torch(tensor: Any, facts: dict[str, Any]) -> None:
 
 
 def _of_numpy(array: np.ndarray, kernel: str, name: str) -> HostTensor:
-    facts = {"kernel": kernel, "name": name}
+    facts: dict[str, Any] = {"kernel": kernel, "name": name}
     dtype = BY_NUMPY.get(array.dtype)
     if dtype is None or not array.dtype.isnative:
         if array.dtype.newbyteorder("=") in BY_NUMPY and not array.dtype.isnative:
@@ -148,7 +149,7 @@ def _of_numpy(array: np.ndarray, kernel: str, name: str) -> HostTensor:
 
 
 def _of_dlpack(producer: Any, kernel: str, name: str) -> HostTensor:
-    facts = {"kernel": kernel, "name": name}
+    facts: dict[str, Any] = {"kernel": kernel, "name": name}
     try:
         kind = int(producer.__dlpack_device__()[0])
     except Exception as error:

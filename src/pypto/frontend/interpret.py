@@ -73,7 +73,7 @@ class Interpreter:
             if tail and type(statement) is ast.If:
                 from pypto.frontend.branches import run_tail_if
 
-                done, signal = run_tail_if(self, frame, statement, statements[position + 1 :])
+                done, signal = run_tail_if(self, frame, statement, list(statements[position + 1 :]))
                 if done:
                     return signal
             else:

@@ -12,7 +12,7 @@ from pypto.errors.frontend import EscapedScalar
 from pypto.ir.program import Block, If, Literal, Loop, Op, Program, Statement, Storage, TensorType, Value, results_of
 from pypto.ir.symbols import Expression, Symbol, symbols_in
 
-_INERT = (int, float, bool, str, type(None))
+_INERT = (int, float, bool, str, type(None), Value, Storage)
 
 
 def check_scopes(program: Program) -> None:
@@ -52,7 +52,7 @@ def _op(op: Op, known: set[Symbol]) -> None:
 
 def _check(thing: Any, known: set[Symbol], statement: Statement) -> None:
     """Every symbol in scalars, types and nested containers of them must be known."""
-    if isinstance(thing, _INERT) or isinstance(thing, (Value, Storage)):
+    if isinstance(thing, _INERT):
         return
     if isinstance(thing, (tuple, list)):
         for part in thing:

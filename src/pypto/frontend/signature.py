@@ -148,7 +148,7 @@ def checked_shape(kernel: str, parameter: Parameter, index: int, host: HostTenso
     """Per axis: an int (compiled in), or a mark for an axis of any size (its name, or its number)."""
     expected = parameter.expected
     marks = list(expected.marks or []) if expected is not None else []
-    facts = {"kernel": kernel, "ordinal": ordinal(index + 1), "name": parameter.name}
+    facts: dict[str, Any] = {"kernel": kernel, "ordinal": ordinal(index + 1), "name": parameter.name}
     if expected is not None and expected.explicit_dtype:
         _check_dtype(expected.wanted_dtype, host, facts)
     open_end = bool(marks) and marks[-1] is ...

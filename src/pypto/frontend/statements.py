@@ -77,7 +77,7 @@ def bind_name(interpreter: Interpreter, frame: Frame, name: str, value: Any) -> 
 
 def written_back(interpreter: Interpreter, frame: Frame, name: str, value: Any) -> bool:
     """Whether rebinding a parameter's name stored the value in the parameter instead."""
-    parameter = frame.parameters[name]
+    parameter: Tensor = frame.parameters[name]
     if not isinstance(value, Tensor) or frame.locals.get(name) is not parameter or parameter._read >= 0:
         return False
     tracer = interpreter.tracer

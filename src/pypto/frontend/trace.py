@@ -18,7 +18,7 @@ from pypto.diagnostics import Span, warn
 from pypto.dtypes import DataType
 from pypto.errors.arguments import TensorShape
 from pypto.errors.base import UserError
-from pypto.errors.frontend import EmptyTensor, EscapedTensor, ForeignTensor, HostTensorInside, TileRankTooSmall
+from pypto.errors.frontend import EmptyTensor, EscapedTensor, ForeignTensor, HostTensorInside
 from pypto.frontend import tile_rules
 from pypto.frontend.frames import Frame, Watch
 from pypto.frontend.symbolic import SymbolicScalar, scalar_of, set_display_text
@@ -26,7 +26,7 @@ from pypto.frontend.tensor import Tensor
 from pypto.ir.program import Operand, Statement, Storage, TensorType, Value
 from pypto.ir.symbols import Expression, Scalar, Symbol
 from pypto.ops.build import Builder
-from pypto.ops.table import OPERATIONS, Kind
+from pypto.ops.table import OPERATIONS
 
 Hint = tuple[Any, ...]
 
@@ -326,25 +326,6 @@ class Tracer:
 
     def append(self, statement: Statement) -> None:
         self.builder.append(statement)
-
-
-TILED = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CREATION, Kind.SCAN)
-BLOCK = 32  # bytes; alignment of the last tile axis, tensor API section 3.3 and toolchain section 2.8
-
-
-def check_tile(tracer: Tracer, name: str, tile: Sequence[int], operands: Sequence[Any], result: Value) -> None:
-    """A vector tile shape needs the op's rank; what only an NPU refuses is a warning (rulings, "tile rank")."""
-    types = [operand.type for operand in operands if isinstance(operand, Value)] or [result.type]
-    rank = max(type.rank for type in types) if OPERATIONS[name].kind is Kind.REDUCTION else result.type.rank
-    if len(tile) < rank:
-        raise TileRankTooSmall(operation=name, tile=list(tile), got=len(tile), expected=rank)
-    if len(tile) > rank:
-        tracer.warn(
-            f"{name}(): the tile shape {list(tile)} has more axes than the result ({rank}); an NPU refuses it", portability=True
-        )
-    elif tile[-1] * types[0].dtype.size % BLOCK:
-        size = tile[-1] * types[0].dtype.size
-        tracer.warn(f"{name}(): the last tile axis takes {size} bytes, an NPU needs a multiple of {BLOCK}", portability=True)
 
 
 def refuse_host_tensor(thing: Any) -> None:

@@ -48,7 +48,7 @@ def _host(index: int, tensor: Any) -> HostTensor:
 
 
 def _check(function: Function, index: int, parameter: Storage, host: HostTensor) -> None:
-    facts = {"kernel": function.raw_name, "ordinal": ordinal(index + 1), "name": parameter.name}
+    facts: dict[str, Any] = {"kernel": function.raw_name, "ordinal": ordinal(index + 1), "name": parameter.name}
     expected = parameter.type.shape
     same_rank = len(expected) == len(host.shape)
     for axis, size in enumerate(expected):
