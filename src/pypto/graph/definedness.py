@@ -40,7 +40,7 @@ from pypto.diagnostics import Span
 from pypto.errors.runtime import ReadUnwritten
 from pypto.graph.facts import Facts, trip_count
 from pypto.graph.memo import written_roots
-from pypto.graph.regions import Access, Survey, accesses_of, facts_at
+from pypto.graph.regions import Access, Survey, facts_at
 from pypto.graph.written import Box, Known, box_of, over_iterations
 from pypto.ir import symbols as ir
 from pypto.ir.program import Block, If, Loop, Op, Program, Statement, Storage, walk
@@ -54,51 +54,53 @@ MOST_BOXES = 256  # pieces of one region; more are not looked into
 
 def definedness(program: Program) -> Program:
     """``program`` with the checks it needs; raises when it certainly reads what nothing wrote."""
-    survey = Survey(program)
     made = {r: s for s in walk(program.body) if isinstance(s, Op) and s.name == "allocate" for r in s.results}
-    for storage, accesses in survey.accesses.items():
-        if storage in made:
-            writes = [(a, _largest_box(a)) for a in accesses if a.writes and not a.reads]
-            whole = next((w for w, box in writes if not w.around and _covers(box, storage)), None)
-            for access in accesses:
-                known = whole is not None and whole.position < access.position  # the usual case, and quick
-                if access.reads and access.op.name != "print" and not known:
-                    _look(survey, access, writes, made[storage])
-    return _Checker(made).program(program)
+    return _Checker(program, made).program(program) if made else program
 
 
 class _Checker(Rewriter):
     """Follows what is written on the way down, and puts a check in front of reads that depend on it."""
 
-    def __init__(self, made: Mapping[Any, Op]) -> None:
+    def __init__(self, program: Program, made: Mapping[Any, Op]) -> None:
         super().__init__()
         self.made = made
-        self.known: dict[Storage, Known] = {}
+        self.survey = Survey(program)
+        self.writes: dict[Storage, list[tuple[Access, Numbers]]] = {}
+        self.access: dict[Op, list[Access]] = {}
+        for storage, accesses in self.survey.accesses.items():
+            if storage in made:
+                self.writes[storage] = [(a, _largest_box(a)) for a in accesses if a.writes and not a.reads]
+                for access in accesses:
+                    self.access.setdefault(access.op, []).append(access)
+        self.written: dict[Storage, Known] = {}
         self.facts = Facts()
 
     def op(self, op: Op) -> Iterable[Statement]:
         if op.name == "allocate":
-            self.known[op.result] = Known()
+            self.written[op.result] = Known()
         elif op.name == "check":
             self.facts.learn(op.operands[0])  # type: ignore[arg-type]
         checks: list[Statement] = []
-        for access in accesses_of(op):
-            if access.root in self.known:
+        for access in self.access.get(op, ()):
+            if access.root in self.written:
                 checks += self.read(access) if access.reads and op.name != "print" else []
                 if access.writes:
                     self.wrote(access)
         return [*checks, op]
 
     def wrote(self, access: Access) -> None:
-        known = self.known[access.root]
+        known = self.written[access.root]
         if access.exact:
             known.add(box_of(access.offsets, access.extents), self.facts)
         else:
             known.more = True
 
     def read(self, access: Access) -> Iterable[Op]:
-        known, wanted = self.known[access.root], box_of(access.offsets, access.extents)
-        if known.more or len(known.boxes) > 1 or known.proves(wanted, self.facts):
+        known, wanted = self.written[access.root], box_of(access.offsets, access.extents)
+        if known.proves(wanted, self.facts):
+            return
+        _look(self.survey, access, self.writes[access.root], self.made[access.root])
+        if known.more or len(known.boxes) > 1:
             return
         condition = known.boxes[0].holds(wanted) if known.boxes else wanted.is_empty()
         condition = self.facts.simplify(condition)
@@ -110,17 +112,17 @@ class _Checker(Rewriter):
         yield Op("check", (condition,), {"error": error}, (), access.op.span)
 
     def body_of(self, loop: Loop) -> Block:
-        outer, before = self.facts, {s: k.copy() for s, k in self.known.items()}
+        outer, before = self.facts, {s: k.copy() for s, k in self.written.items()}
         written = written_roots(loop.body)
         for storage in written:
-            if storage in self.known:  # earlier iterations may have written more
-                self.known[storage] = Known(list(self.known[storage].boxes), True)
+            if storage in self.written:  # earlier iterations may have written more
+                self.written[storage] = Known(list(self.written[storage].boxes), True)
         self.facts = outer.inside_loop(loop)
         made = self.block(loop.body)
         for storage in written:
             if storage in before:
-                before[storage] = self.after_loop(before[storage], self.known[storage], loop)
-        self.facts, self.known = outer, before
+                before[storage] = self.after_loop(before[storage], self.written[storage], loop)
+        self.facts, self.written = outer, before
         return made
 
     def after_loop(self, before: Known, within: Known, loop: Loop) -> Known:
@@ -137,14 +139,14 @@ class _Checker(Rewriter):
         return after
 
     def rebuilt_branch(self, branch: If) -> If:
-        outer, before = self.facts, {s: k.copy() for s, k in self.known.items()}
+        outer, before = self.facts, {s: k.copy() for s, k in self.written.items()}
         arms, ends = [], []
         for block, taken in ((branch.then, True), (branch.orelse, False)):
-            self.facts, self.known = outer.inside_branch(branch, taken), {s: k.copy() for s, k in before.items()}
+            self.facts, self.written = outer.inside_branch(branch, taken), {s: k.copy() for s, k in before.items()}
             arms.append(self.block(block))
-            ends.append(self.known)
+            ends.append(self.written)
         self.facts = outer
-        self.known = {s: ends[0][s].both(ends[1][s]) for s in before}
+        self.written = {s: ends[0][s].both(ends[1][s]) for s in before}
         if arms[0] is branch.then and arms[1] is branch.orelse:
             return branch
         return If(branch.condition, arms[0], arms[1], branch.results, branch.span)
@@ -243,11 +245,6 @@ def _largest_box(write: Access) -> Numbers:
         high = min(end, limit)
         box.append((int(low) if math.isfinite(low) else 0, int(high) if math.isfinite(high) else 2**62))
     return tuple(box)
-
-
-def _covers(box: Numbers, storage: Storage) -> bool:
-    limits = (ir.bounds_of(size)[1] for size in storage.type.shape)
-    return all(low <= 0 and high >= limit for (low, high), limit in zip(box, limits, strict=True))
 
 
 def _without(region: Numbers, boxes: Iterable[Numbers]) -> list[Numbers]:

@@ -62,6 +62,9 @@ class _Marker(Rewriter):
                 for loop in access.loops:
                     self.inside.setdefault(loop, {}).setdefault(root, []).append(access)
 
+    def op(self, op: Op) -> Iterable[Statement]:
+        return [op]
+
     def loop(self, loop: Loop) -> Iterable[Statement]:
         made = self.rebuilt_loop(loop)
         return [with_parts(made, (made.start, made.stop, made.step), made.body, made.carried, independent=self.independent(loop))]

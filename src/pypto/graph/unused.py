@@ -167,6 +167,9 @@ class _Remover(Rewriter):
     def statement(self, statement: Statement) -> Iterable[Statement]:
         return super().statement(statement) if statement in self.needed.statements else []
 
+    def op(self, op: Op) -> Iterable[Statement]:
+        return [op]
+
     def loop(self, loop: Loop) -> Iterable[Statement]:
         kept = [c.argument in self.needed.things or c.result in self.needed.things for c in loop.carried]
         body = self.block(loop.body)

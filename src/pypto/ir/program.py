@@ -205,8 +205,13 @@ def results_of(statement: Statement) -> tuple[Result, ...]:
     return statement.results
 
 
+_NUMBERLESS = {int, float, bool, str, type(None), DataType}  # types in which there is no expression
+
+
 def scalars_in(thing: Any) -> Iterator[Scalar]:
     """Every Expression inside an operand, type or attribute value (nested tuples, mappings and facts of errors included)."""
+    if type(thing) in _NUMBERLESS:
+        return
     if isinstance(thing, Expression):
         yield thing
     elif isinstance(thing, Literal):
@@ -223,7 +228,8 @@ def scalars_in(thing: Any) -> Iterator[Scalar]:
             yield from scalars_in(item)
     elif isinstance(thing, (tuple, list)):
         for item in thing:
-            yield from scalars_in(item)
+            if type(item) not in _NUMBERLESS:
+                yield from scalars_in(item)
 
 
 def symbols_used(statement: Statement) -> set[Symbol]:

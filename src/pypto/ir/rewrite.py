@@ -13,9 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pypto.dtypes import DataType
 from pypto.errors.base import UserError
 from pypto.ir.program import Block, Carried, If, Literal, Loop, Op, Operand, Program, Statement, Storage, TensorType, Value
 from pypto.ir.symbols import Expression, Scalar, Symbol, substitute
+
+PLAIN = {int, float, bool, str, type(None), DataType}
 
 
 class Rewriter:
@@ -24,36 +27,50 @@ class Rewriter:
     def __init__(self) -> None:
         self.replaced: dict[Any, Any] = {}
         self.symbols: dict[Symbol, Scalar] = {}
+        self.known: dict[Expression, Scalar] = {}  # results of ``scalar`` with these symbols
 
     def replace(self, old: Any, new: Any) -> None:
         """From here on ``old`` (a value, storage or symbol) is ``new``."""
         if isinstance(old, Symbol):
             self.symbols[old] = new.value if isinstance(new, Literal) else new
+            self.known.clear()
         else:
             self.replaced[old] = new
 
     # -- parts -----------------------------------------------------------------------------------------------------------------
 
     def scalar(self, a: Scalar) -> Scalar:
-        return substitute(a, self.symbols) if self.symbols and isinstance(a, Expression) else a
+        if not self.symbols or not isinstance(a, Expression):
+            return a
+        if a not in self.known:
+            self.known[a] = substitute(a, self.symbols)
+        return self.known[a]
 
     def type(self, type: TensorType) -> TensorType:
+        if all_plain(type.shape) and all_plain(type.valid):
+            return type
         shape, valid = self.thing(type.shape), self.thing(type.valid)
         return type if shape is type.shape and valid is type.valid else TensorType(type.dtype, shape, valid)
 
     def thing(self, a: Any) -> Any:
         """An operand, attribute or bound, mapped; ``a`` itself when nothing in it changes."""
+        if type(a) in PLAIN:
+            return a
         if isinstance(a, (Value, Storage)):
             return self.replaced.get(a, a)
         if isinstance(a, Expression):
             return self.scalar(a)
         if isinstance(a, Literal):
-            value = self.scalar(a.value)
+            value = self.thing(a.value)
             return a if value is a.value else Literal(value, a.dtype)
         if isinstance(a, (tuple, list)):
+            if all_plain(a):
+                return a
             items = [self.thing(x) for x in a]
             return a if unchanged(items, a) else type(a)(items)
         if isinstance(a, Mapping):
+            if all_plain(a.values()):
+                return a
             pairs = {key: self.thing(value) for key, value in a.items()}
             return a if unchanged(pairs.values(), a.values()) else pairs
         if isinstance(a, UserError):
@@ -150,9 +167,14 @@ class Rewriter:
         return If(condition, then, orelse, results, branch.span)
 
 
+def all_plain(things: Iterable[Any]) -> bool:
+    """Whether nothing in here can change: numbers, names, types."""
+    return all(type(x) in PLAIN for x in things)
+
+
 def unchanged(new: Iterable[Any], old: Iterable[Any]) -> bool:
     a, b = list(new), list(old)
-    return len(a) == len(b) and all(x is y or (same_number(x, y)) for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(x is y or same_number(x, y) for x, y in zip(a, b, strict=True))
 
 
 def same_number(x: Any, y: Any) -> bool:
