@@ -25,7 +25,7 @@ from pypto.dtypes import DataType
 PRODUCT = "piipiiiiipiipp"
 PRODUCT_NAMES = "a lda transposed_a b ldb transposed_b m n k c ldc accumulate epilogue argument"
 FEW_ROWS = 256
-MOST_ROWS = {"vector": 192, "tile": 256}
+MOST_ROWS = {"vector": 384, "tile": 256}
 ROW_UNIT = {"vector": 6, "tile": 32}
 # Below about 20 µs of work a region costs more than it gains (fp32: 150 GF/s on one core; the tile unit is ten times faster).
 SERIAL_WORK = {"vector": 3_000_000, "tile": 20_000_000}
