@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 
 from pypto.cpu.items import Call, ScalarSlot
+from pypto.diagnostics import at
 from pypto.dtypes import DataType
-from pypto.ops.table import OPERATIONS
+from pypto.elements import element_array
+from pypto.ops.table import OPERATIONS, Kind
+from pypto.reference.printing import line
 
 SYMBOL = "pypto_callback"
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -80,24 +83,46 @@ def array_of(view: View, dtype: DataType, whole: bool) -> np.ndarray:
 
 
 def compute(call: Call, numbers: Sequence[Any], operands: Sequence[View], results: Sequence[View]) -> None:
+    attributes = {key: _filled(thing, numbers) for key, thing in call.attributes.items()}
+    if call.name == "print":
+        print(line(attributes.get("text", ()), _arguments(call, numbers, operands, whole=False)))
+        return
     row = OPERATIONS[call.name]
+    arguments = _arguments(call, numbers, operands, row.whole)
+    extent = tuple(results[0][2])
+    if row.kind is Kind.ELEMENTWISE:
+        arguments = [_cropped(a, extent) for a in arguments]
+    elif row.kind is Kind.MATMUL:
+        arguments = [_cropped(a, (*extent[:-2], *a.shape[-2:])) if i < 2 else a[..., : extent[-1]] for i, a in enumerate(arguments)]
+    if row.sized:
+        attributes["extent"] = extent
+    assert row.compute is not None
+    with np.errstate(all="ignore"), at(call.span):
+        made = row.compute(*arguments, **attributes)
+    outputs = made if isinstance(made, (tuple, list)) else (made,)
+    for output, view, dtype in zip(outputs, results, call.results, strict=True):
+        array_of(view, dtype, False)[...] = output
+
+
+def _arguments(call: Call, numbers: Sequence[Any], operands: Sequence[View], whole: bool) -> list[Any]:
     remaining = iter(operands)
     arguments: list[Any] = []
     for kind, *details in call.operands:
         if kind == "view":
-            arguments.append(array_of(next(remaining), details[0], row.whole))
-        else:
-            value, dtype = details
-            number = _filled(value, numbers)
-            arguments.append(number if dtype is None else np.asarray(number).astype(dtype.numpy)[()])
-    attributes = {key: _filled(thing, numbers) for key, thing in call.attributes.items()}
-    if row.sized:
-        attributes["extent"] = tuple(results[0][2])
-    assert row.compute is not None
-    made = row.compute(*arguments, **attributes)
-    outputs = made if isinstance(made, (tuple, list)) else (made,)
-    for output, view, dtype in zip(outputs, results, call.results, strict=True):
-        array_of(view, dtype, False)[...] = output
+            arguments.append(array_of(next(remaining), details[0], whole))
+            continue
+        value, dtype = details
+        number = _filled(value, numbers)
+        arguments.append(number if dtype is None else element_array(number, dtype))
+    return arguments
+
+
+def _cropped(array: Any, extent: tuple[int, ...]) -> Any:
+    """The part of a valid region that takes part in an op whose result has ``extent``: broadcast axes stay whole."""
+    if not np.ndim(array):
+        return array
+    limits = extent[len(extent) - array.ndim :]
+    return array[tuple(slice(0, n if n == 1 and limit else limit) for n, limit in zip(array.shape, limits, strict=True))]
 
 
 def _filled(thing: Any, numbers: Sequence[Any]) -> Any:

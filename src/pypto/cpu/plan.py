@@ -36,10 +36,11 @@ from pypto.cpu.items import (
 from pypto.cpu.nests import Apply, Constant, Reduce, Term
 from pypto.cpu.stages import cost_of_name
 from pypto.cpu.views import Buffer, View, same, whole
+from pypto.diagnostics import Span
 from pypto.dtypes import DataType
-from pypto.errors.runtime import IndexOutOfBounds, RegionOutOfBounds
+from pypto.errors.runtime import CarriedExtentChanges, IndexOutOfBounds, NegativeExtent, RegionOutOfBounds
 from pypto.ir.program import PASS_FACTS, Block, If, Literal, Loop, Op, Program, Statement, Storage, TensorType, Value, walk
-from pypto.ir.symbols import Expression, Scalar, Symbol, add, compare, logical_and, logical_or, mul, sub
+from pypto.ir.symbols import Expression, Scalar, Symbol, add, bounds_of, compare, logical_and, logical_or, mul, sub
 from pypto.ops.table import OPERATIONS, Kind, Operation, Reduction
 
 _D = DataType
@@ -97,6 +98,7 @@ class Planner:
             self.operation(plan, statement, OPERATIONS[statement.name])
 
     def operation(self, plan: BlockPlan, op: Op, row: Operation) -> None:
+        self.check_extents(plan, op)
         handler = _BY_KIND.get(row.kind)
         if handler is None or not handler(self, plan, op, row):
             self.call(plan, op)
@@ -141,6 +143,7 @@ class Planner:
         (storage,) = op.operands
         value = op.result
         self.check_region(plan, "read", storage, op.attributes["offsets"], value.type.valid, op)
+        self.check_extents(plan, op)
         view = self.storages[storage].slice(op.attributes["offsets"], value.type.shape, value.type.valid)  # type: ignore[index]
         held = Held(value.type, plan, self.ready(plan, view), view)
         lazy = op.attributes.get("lazy") or storage.root not in self.written  # type: ignore[union-attr]
@@ -165,6 +168,22 @@ class Planner:
                 action=action, extent=extent, offset=offset, axis=axis, tensor=storage.name, size=size, span=op.span
             )
             self.check(plan, condition, error, op)
+
+    def check_extents(self, plan: BlockPlan, op: Op) -> None:
+        """No valid extent of a result is negative: loops rely on it."""
+        for value in op.results:
+            if isinstance(value, Value):
+                for axis, extent in enumerate(value.type.valid):
+                    if bounds_of(extent)[0] < 0:
+                        self.check(plan, compare("le", 0, extent), NegativeExtent(extent=extent, axis=axis, span=op.span), op)
+
+    def check_same_extents(self, plan: BlockPlan, type: TensorType, held: Held, span: Span | None) -> None:
+        """A value bound to a name of ``type`` has the valid extents that the type says."""
+        pairs = zip(type.valid, held.type.valid, strict=True)
+        wrong = [compare("eq", a, b) for a, b in pairs if not same(a, b)]
+        for condition in wrong:
+            error = CarriedExtentChanges(first=list(type.valid), second=list(held.type.valid), span=span)
+            self.check(plan, condition, error, Op("yield", span=span))
 
     def check(self, plan: BlockPlan, condition: Scalar, error: Any, op: Op) -> None:
         if condition is True or plan.is_checked(condition):
@@ -202,11 +221,11 @@ class Planner:
         indices = op.attributes["indices"]
         held = self.operand(plan, source)
         view = plan.memory(held)
-        name = getattr(source, "name", "") or getattr(source, "hint", "")
+        name = source.name if isinstance(source, Storage) else ""
         for axis, (index, size) in enumerate(zip(indices, held.type.valid, strict=True)):
             inside = self.settled or logical_and(compare("le", 0, index), compare("lt", index, size))
             error = IndexOutOfBounds(
-                operation=f"reading '{name}'" if name else "read", index=index, axis=axis, size=size, span=op.span
+                operation=f"read of '{name}'" if name else "read", index=index, axis=axis, size=size, span=op.span
             )
             self.check(plan, inside, error, op)
         plan.symbols[op.result] = plan.append(ReadItem(op.result, view.slice(indices, (1,) * len(indices), (1,) * len(indices))))
@@ -217,7 +236,7 @@ class Planner:
         view = self.storages[storage]  # type: ignore[index]
         for axis, (index, size) in enumerate(zip(indices, view.shape, strict=True)):
             inside = self.settled or logical_and(compare("le", 0, index), compare("lt", index, size))
-            error = IndexOutOfBounds(operation=f"writing '{storage.name}'", index=index, axis=axis, size=size, span=op.span)  # type: ignore[union-attr]
+            error = IndexOutOfBounds(operation=f"write to '{storage.name}'", index=index, axis=axis, size=size, span=op.span)  # type: ignore[union-attr]
             self.check(plan, inside, error, op)
         number = value.value if isinstance(value, Literal) else value
         plan.append(WriteItem(view.slice(indices, (1,) * len(indices), (1,) * len(indices)), number))  # type: ignore[arg-type]
@@ -441,11 +460,13 @@ class Planner:
                 places.append(None)
                 continue
             view = whole(self.buffer(carried.argument.type, carried.argument.hint), carried.argument.type)
-            plan.store(self.operand(plan, carried.initial), view)
+            initial = self.operand(plan, carried.initial)
+            self.check_same_extents(plan, carried.argument.type, initial, loop.span)
+            plan.store(initial, view)
             self.held[carried.argument] = Held(carried.argument.type, body, -1, view)
             places.append(view)
         self.statements(body, loop.body)
-        self._yields(body, loop.body.yields, places)
+        self._yields(body, loop, places)
         index = plan.append(LoopItem(loop, body.items, symbols))
         for carried, place in zip(loop.carried, places, strict=True):
             if place is None:
@@ -454,14 +475,16 @@ class Planner:
                 type = carried.result.type  # type: ignore[union-attr]
                 self.held[carried.result] = Held(type, plan, index, whole(place.buffer, type))  # type: ignore[index]
 
-    def _yields(self, body: BlockPlan, yields: Sequence[Any], places: Sequence[View | None]) -> None:
+    def _yields(self, body: BlockPlan, loop: Loop, places: Sequence[View | None]) -> None:
         """Write the next values of carried tensors. All are read before any is written."""
         carried = {place.buffer for place in places if place is not None}
         ready: list[tuple[Held, View]] = []
-        for operand, place in zip(yields, places, strict=True):
+        for operand, place, carried_one in zip(loop.body.yields, places, loop.carried, strict=True):
             if place is None:
                 continue
+            type, span = carried_one.argument.type, loop.span  # type: ignore[union-attr]
             held = self.operand(body, operand)
+            self.check_same_extents(body, type, held, span)
             view = held.view
             if view is not None and held.term is None and view.buffer in carried:
                 if view.buffer is place.buffer and same(view.offset, 0) and view.strides == place.strides:
@@ -493,9 +516,11 @@ class Planner:
         for block in (branch.then, branch.orelse):
             inner = BlockPlan(self, plan)
             self.statements(inner, block)
-            for operand, place in zip(block.yields, places, strict=True):
+            for operand, place, result in zip(block.yields, places, branch.results, strict=True):
                 if place is not None:
-                    inner.store(self.operand(inner, operand), place)
+                    held = self.operand(inner, operand)
+                    self.check_same_extents(inner, result.type, held, branch.span)  # type: ignore[union-attr]
+                    inner.store(held, place)
             schedules.append(inner.items)
         symbols = [
             (r, _number(a), _number(b))
