@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pypto.frontend.symbolic import SymbolicScalar
+from pypto.graph.facts import Facts
 from pypto.ir import symbols as ir
 from pypto.ir.integers import Row, infeasible
 from pypto.ir.satisfy import check, proves
@@ -134,3 +136,17 @@ def test_long_sums_are_quick():
     for s in symbols[1:]:
         total = ir.sub(total, s)
     assert simplify(total) is symbols[0]
+
+
+def test_deep_expressions():
+    """Deeper than Python's stack: what a static loop over scalars read from a tensor makes."""
+    s, t = ir.Symbol("s"), ir.Symbol("t")
+    deep = s
+    for k in range(3000):
+        deep = ir.maximum(ir.add(deep, 1), t) if k % 2 else ir.minimum(ir.sub(deep, t), ir.mul(s, k))
+    values = {s: 3, t: 5}
+    assert ir.evaluate(deep, values) == ir.evaluate(simplify(deep), values)
+    assert ir.substitute(deep, values) == ir.evaluate(deep, values)
+    assert ir.text(deep).startswith("max(") and "RUNTIME_Max" in str(SymbolicScalar(deep))
+    assert Facts().inside([ir.compare("lt", 0, s)]).simplify(deep) is simplify(deep)
+    assert not proves([ir.compare("lt", 0, s)], ir.compare("lt", deep, 5))

@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pypto.cpu.text import double_bits
+from pypto.ir.simplify_symbols import size_of
 from pypto.ir.symbols import BOOLEAN, Apply, Expression, Scalar, Symbol, bounds_of, kind_of
 
 if TYPE_CHECKING:
     from pypto.cpu.context import Context
 
 TYPES = {"int": "i64", "float": "double", "bool": "i1"}
+DEEP = 100  # parts of an expression from which on it is evaluated piece by piece
 _LAZY = frozenset({"select", "and", "or"})
 
 
@@ -60,10 +62,25 @@ class Scalars:
         if isinstance(scalar, Symbol):
             raise KeyError(f"symbol {scalar.name} is used before it is defined")
         assert isinstance(scalar, Apply)
+        if not self.guarded and size_of(scalar, DEEP) >= DEEP:
+            self._inner_first(scalar)
         made = self._apply(scalar)
         if not self.guarded:
             self.context.define(scalar, TYPES[scalar.kind], made)
         return made
+
+    def _inner_first(self, scalar: Apply) -> None:
+        """Evaluate what a large expression is made of, innermost first: it may be deeper than Python's stack."""
+        order: dict[Apply, None] = {}
+        pending: list[Scalar] = list(scalar.arguments)
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Apply) and node not in order and node.function not in _LAZY:
+                order[node] = None
+                pending.extend(node.arguments)
+        for node in reversed(order):
+            if self.context.lookup(node) is None:
+                self.context.define(node, TYPES[node.kind], self._apply(node))
 
     def _apply(self, scalar: Apply) -> str:
         name, arguments = scalar.function, scalar.arguments

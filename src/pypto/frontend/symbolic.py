@@ -357,29 +357,35 @@ _CALLS = {"min": "RUNTIME_Min", "max": "RUNTIME_Max"}
 
 def text(a: Scalar) -> str:
     """``a`` as the API prints it: ``(x+3)``, ``(x&&y)``, ``RUNTIME_Min(x, 2)``; True and False are 1 and 0."""
-    if isinstance(a, Symbol):
-        return _display.get(a, a.name)
-    if isinstance(a, Apply):
-        return _text_of_application(a)
-    return str(int(a)) if isinstance(a, bool) else str(a)
+    done: dict[Scalar, str] = {}
+
+    def part(x: Scalar) -> str:
+        if isinstance(x, Symbol):
+            return _display.get(x, x.name)
+        if isinstance(x, Apply):
+            return done[x]
+        return str(int(x)) if isinstance(x, bool) else str(x)
+
+    for node in ir.children_first(a):
+        done[node] = _text_of_application(node, [part(x) for x in node.arguments])
+    return part(a)
 
 
-def _text_of_application(a: Apply) -> str:
-    function, arguments = a.function, a.arguments
-    last = arguments[-1]
+def _text_of_application(a: Apply, parts: list[str]) -> str:
+    function, first, last = a.function, a.arguments[0], a.arguments[-1]
     if function == "and" and last is True:  # "is not 0", see _as_written
-        return text(arguments[0])
+        return parts[0]
     if function == "add" and isinstance(last, int) and last < 0:
-        return f"({text(arguments[0])}-{-last})"
-    if function in _TURNED and ir.is_constant(arguments[0]):
-        return f"({text(last)}{_TURNED[function]}{text(arguments[0])})"
+        return f"({parts[0]}-{-last})"
+    if function in _TURNED and ir.is_constant(first):
+        return f"({parts[1]}{_TURNED[function]}{parts[0]})"
     if function in _INFIX:
-        return f"({text(arguments[0])}{_INFIX[function]}{text(last)})"
+        return f"({parts[0]}{_INFIX[function]}{parts[1]})"
     if function in ("neg", "not"):
-        return f"({'-' if function == 'neg' else '!'}{text(last)})"
+        return f"({'-' if function == 'neg' else '!'}{parts[0]})"
     if function in _CALLS:
-        return f"{_CALLS[function]}({', '.join(map(text, arguments))})"
-    return f"RUNTIME_{function.capitalize()}({','.join(map(text, arguments))})"
+        return f"{_CALLS[function]}({', '.join(parts)})"
+    return f"RUNTIME_{function.capitalize()}({','.join(parts)})"
 
 
 def _as_written(before: Scalar, after: Scalar) -> Scalar:

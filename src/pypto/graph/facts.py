@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from pypto.ir import symbols as ir
 from pypto.ir.program import If, Loop
 from pypto.ir.satisfy import check, proves
-from pypto.ir.simplify_symbols import simplify
+from pypto.ir.simplify_symbols import simplify, size_of
 from pypto.ir.symbols import Apply, Expression, Scalar, Symbol
 
+LARGEST = 80  # parts of an expression that is looked into; larger ones stay as they are
 MOST_CONDITIONS = 40  # that one question looks at; the nearest come first
 
 
@@ -81,7 +82,7 @@ class Facts:
     def simplify(self, a: Scalar) -> Scalar:
         """``a`` in a simpler form that is equal here."""
         simple = simplify(a)
-        if not isinstance(simple, Apply) or not self.by_symbol:
+        if not isinstance(simple, Apply) or not self.by_symbol or size_of(simple, LARGEST) >= LARGEST:
             return simple
         if simple not in self.simple:
             self.simple[simple] = self._decided(simple)

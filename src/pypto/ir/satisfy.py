@@ -34,12 +34,15 @@ class System:
     known: set[Scalar] = field(default_factory=set)
     numbers: dict[Key, int] = field(default_factory=dict)  # of the variables
     keep: list[Sum] = field(default_factory=list)  # holds the atoms whose identities are the keys
+    pending: list[Scalar] = field(default_factory=list)  # atoms still to be looked into
 
     def extended(self, conditions: Iterable[Scalar]) -> System:
         rows = list(self.zero), list(self.not_negative), list(self.not_zero)
         copy = System(*rows, list(self.choices), set(self.known), dict(self.numbers), list(self.keep))
         for condition in conditions:
             copy.require(condition)
+        while copy.pending:
+            copy.understand(copy.pending.pop(0))
         return copy
 
     def require(self, condition: Scalar) -> None:
@@ -66,7 +69,7 @@ class System:
             for atom in atoms:
                 if atom not in self.known and len(self.known) < MOST_ATOMS:
                     self.known.add(atom)
-                    self.understand(atom)
+                    self.pending.append(atom)
 
     def at_least(self, a: Scalar, b: Scalar) -> None:
         self.row(self.not_negative, difference(a, b))

@@ -18,6 +18,8 @@ from pypto.ir.symbols import Apply, Expression, Scalar
 
 PAIRWISE_LIMIT = 8  # operands of one min/max that are compared with each other
 
+SUMS = {"add", "sub", "neg", "mul"}
+
 # None stands for "already simple": a value that is its own key would keep the entry alive for ever.
 _known: weakref.WeakKeyDictionary[Expression, Scalar | None] = weakref.WeakKeyDictionary()
 
@@ -33,18 +35,49 @@ def simplify(a: Scalar) -> Scalar:
         return a
     if a not in _known:
         try:
-            result = _simplify(a)
-        except RecursionError:  # absurdly deep: leave it, it is right as it is
+            _simplify_parts(a)
+        except RecursionError:  # absurdly deep products: right as they are
             return a
-        _known[a] = None if result is a else result
     found = _known[a]
     return a if found is None else found
+
+
+def _simplify_parts(a: Apply) -> None:
+    """Simplify ``a`` and what it is made of, innermost first (expressions may be deeper than Python's stack)."""
+    pending = [a]
+    while pending:
+        node = pending[-1]
+        if node in _known:
+            pending.pop()
+            continue
+        missing = [x for x in _parts(node) if x not in _known]
+        if missing:
+            pending += missing
+            continue
+        result = _simplify(node)
+        _known[node] = None if result is node else result
+        if isinstance(result, Apply):
+            _known.setdefault(result, None)
+
+
+def _parts(a: Apply) -> list[Apply]:
+    """The applications inside ``a`` that are simplified on their own: arguments, or what a sum is made of."""
+    found: dict[Apply, None] = {}
+    pending: list[Scalar] = list(a.arguments)
+    while pending:
+        x = pending.pop()
+        if isinstance(x, Apply):
+            if a.function in SUMS and x.function in SUMS and x.kind == "int":
+                pending += x.arguments
+            else:
+                found[x] = None
+    return list(found)
 
 
 def _simplify(a: Apply) -> Scalar:
     if any(ir.kind_of(x) == "float" for x in a.arguments) or a.kind == "float":
         return ir.BUILDERS[a.function](*map(simplify, a.arguments))
-    if a.function in ("add", "sub", "neg", "mul"):
+    if a.function in SUMS:
         return rebuild(sum_of(a, simplify))
     arguments = [simplify(x) for x in a.arguments]
     result = _RULES[a.function](a.function, arguments)
@@ -53,10 +86,11 @@ def _simplify(a: Apply) -> Scalar:
 
 def _again(before: Apply, after: Scalar) -> Scalar:
     """One more round when a rule made something new; rules only ever shrink, so this ends."""
-    return after if not isinstance(after, Apply) or _size(after) >= _size(before) else simplify(after)
+    return after if not isinstance(after, Apply) or size_of(after) >= size_of(before) else simplify(after)
 
 
-def _size(a: Scalar, limit: int = 200) -> int:
+def size_of(a: Scalar, limit: int = 200) -> int:
+    """Number of parts of an expression, counted up to ``limit``."""
     count, stack = 0, [a]
     while stack and count < limit:
         node = stack.pop()
@@ -71,9 +105,15 @@ def _size(a: Scalar, limit: int = 200) -> int:
 
 def operands_of(function: str, a: Scalar) -> list[Scalar]:
     """Operands of nested applications of one function, left to right."""
-    if isinstance(a, Apply) and a.function == function:
-        return [x for argument in a.arguments for x in operands_of(function, argument)]
-    return [a]
+    found: list[Scalar] = []
+    pending = [a]
+    while pending:
+        x = pending.pop()
+        if isinstance(x, Apply) and x.function == function:
+            pending += reversed(x.arguments)
+        else:
+            found.append(x)
+    return found
 
 
 def _extremum(function: str, arguments: Sequence[Scalar]) -> Scalar:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 Number = Union[int, float, bool]
@@ -308,18 +308,46 @@ def select(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
 
 
 def evaluate(a: Scalar, values: Mapping[Symbol, Number]) -> Number:
-    """The number ``a`` stands for; raises ``ZeroDivisionError`` and ``KeyError`` (unknown symbol) as Python would."""
+    """The number ``a`` stands for; raises ``ZeroDivisionError`` and ``KeyError`` (unknown symbol) as Python would.
+
+    What ``select``, ``and`` and ``or`` do not look at is not evaluated: the other arm may divide by zero.
+    """
     if not isinstance(a, Expression):
         return a
     if isinstance(a, Symbol):
         return values[a]
-    assert isinstance(a, Apply)
-    if a.function == "select":  # lazily: the other arm may divide by zero
-        return evaluate(a.arguments[1] if evaluate(a.arguments[0], values) else a.arguments[2], values)
-    if a.function in ("and", "or"):
-        first = bool(evaluate(a.arguments[0], values))
-        return first if first == (a.function == "or") else bool(evaluate(a.arguments[1], values))
-    return FUNCTIONS[a.function](*(evaluate(x, values) for x in a.arguments))
+    done: dict[Expression, Number] = {}
+    pending: list[Scalar] = [a]
+
+    def known(x: Scalar) -> Number | None:
+        return done.get(x) if isinstance(x, Expression) else x
+
+    while pending:
+        node = pending[-1]
+        if not isinstance(node, Expression) or node in done:
+            pending.pop()
+        elif isinstance(node, Symbol):
+            done[node] = values[node]
+        else:
+            assert isinstance(node, Apply)
+            missing = next((x for x in _looked_at(node, known) if known(x) is None), None)
+            if missing is None:
+                done[node] = FUNCTIONS[node.function](*(known(x) for x in node.arguments))
+            else:
+                pending.append(missing)
+    result = known(a)
+    assert result is not None
+    return result
+
+
+def _looked_at(node: Apply, known: Callable[[Scalar], Number | None]) -> Sequence[Scalar]:
+    """The arguments that decide the value, as far as the first one tells."""
+    first = node.arguments[0]
+    if node.function == "select" and known(first) is not None:
+        return (node.arguments[1 if known(first) else 2],)
+    if node.function in ("and", "or") and known(first) is not None:
+        return () if bool(known(first)) == (node.function == "or") else node.arguments[1:]
+    return (first,) if node.function in ("select", "and", "or") else node.arguments
 
 
 def symbols_in(a: Scalar) -> Iterator[Symbol]:
@@ -337,16 +365,30 @@ def symbols_in(a: Scalar) -> Iterator[Symbol]:
             stack.extend(reversed(node.arguments))
 
 
+def children_first(a: Scalar, known: Container[Expression] = ()) -> Iterator[Apply]:
+    """Every application in ``a``, arguments before what uses them, each once; ``known`` ones and what is in them left out."""
+    seen: set[Expression] = set()
+    pending: list[tuple[Scalar, bool]] = [(a, False)]
+    while pending:
+        node, ready = pending.pop()
+        if not isinstance(node, Apply) or node in known or (node in seen and not ready):
+            continue
+        if ready:
+            yield node
+        else:
+            seen.add(node)
+            pending.append((node, True))
+            pending.extend((x, False) for x in reversed(node.arguments))
+
+
 def substitute(a: Scalar, replacement: Mapping[Symbol, Scalar]) -> Scalar:
     """``a`` with symbols replaced, rebuilt through the constructors so that it folds again."""
-    if isinstance(a, Symbol):
-        return replacement.get(a, a)
-    if not isinstance(a, Apply):
-        return a
-    arguments = tuple(substitute(x, replacement) for x in a.arguments)
-    if all(x is y for x, y in zip(arguments, a.arguments, strict=True)):
-        return a
-    return BUILDERS[a.function](*arguments)
+    done: dict[Scalar, Scalar] = dict(replacement.items())
+    for node in children_first(a):
+        arguments = tuple(done.get(x, x) if isinstance(x, Expression) else x for x in node.arguments)
+        if any(x is not y for x, y in zip(arguments, node.arguments, strict=True)):
+            done[node] = BUILDERS[node.function](*arguments)
+    return done.get(a, a) if isinstance(a, Expression) else a
 
 
 BUILDERS: dict[str, Callable[..., Scalar]] = {
@@ -377,11 +419,19 @@ _INFIX |= {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "and": "and", "or": "o
 
 def text(a: Scalar, name: Callable[[Symbol], str] = lambda s: s.name) -> str:
     """Program text of an expression: Python syntax, fully parenthesised, ``min(a, b)``, ``select(c, a, b)``."""
-    if isinstance(a, Symbol):
-        return name(a)
-    if not isinstance(a, Apply):
-        return repr(a)
-    parts = [text(x, name) for x in a.arguments]
+    done: dict[Expression, str] = {}
+
+    def part(x: Scalar) -> str:
+        if isinstance(x, Symbol):
+            return name(x)
+        return done[x] if isinstance(x, Expression) else repr(x)
+
+    for node in children_first(a):
+        done[node] = _text_of(node, [part(x) for x in node.arguments])
+    return part(a)
+
+
+def _text_of(a: Apply, parts: list[str]) -> str:
     if a.function in _INFIX:
         return f"({parts[0]} {_INFIX[a.function]} {parts[1]})"
     if a.function in ("neg", "not"):
