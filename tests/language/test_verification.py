@@ -35,3 +35,17 @@ def test_a_condition_must_be_a_number():
 
     with pypto.options(verify_options={"enable_pass_verify": True}), pytest.raises(TypeError, match="cond is an int"):
         wrong(np.ones((4, 8), np.float32))
+
+
+@pypto.frontend.jit
+def prints(x: pypto.Tensor([4, 8], FP32)):
+    pypto.print("x:", x)
+    x[:] = x + 1.0
+
+
+def test_print_options_shape_what_is_printed(engine, capfd):
+    x = np.full((4, 8), 1 / 3, np.float32)
+    with pypto.options():
+        pypto.set_print_options(precision=2, threshold=4, edgeitems=1, linewidth=80)
+        prints(x)
+    assert capfd.readouterr().out.split() == "x: [[0.33 ... 0.33] ... [0.33 ... 0.33]]".split()

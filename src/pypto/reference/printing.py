@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pypto import options
 from pypto.reference.memory import Held
 
 
@@ -28,4 +29,9 @@ def shown(thing: Any) -> str:
         thing = thing.region
     if isinstance(thing, np.ndarray) and thing.dtype.kind == "V":  # bf16 and fp8 print as the numbers they are
         thing = thing.astype(np.float32)
-    return str(thing)
+    if not isinstance(thing, np.ndarray) or not thing.ndim:
+        return str(thing)
+    edge, digits, threshold, width = (
+        options.current().get(f"global.tensor_print.{name}") for name in ("edgeitems", "precision", "threshold", "linewidth")
+    )
+    return np.array2string(thing, edgeitems=edge, precision=digits, threshold=threshold, max_line_width=width)
