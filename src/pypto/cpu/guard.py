@@ -103,6 +103,8 @@ def tensor_row(
 
     ``dynamic`` maps axes whose size may change to the block slot that receives it.
     """
+    if type(value) is not np.ndarray and not _is_torch(value):
+        return None
     axes = dict(dynamic or {})
     sizes = tuple(-1 if axis in axes else int(size) for axis, size in enumerate(value.shape))
     common = Row(code.NUMPY, type(value), slot, None, sizes, axes, 0, 0, written, check_grad)
@@ -110,8 +112,6 @@ def tensor_row(
         return None
     if type(value) is np.ndarray:
         return replace(common, dtype=value.dtype.num, item=value.itemsize)
-    if not _is_torch(value):
-        return None
     return replace(common, kind=code.TORCH, value=value.dtype, dtype=_torch_type(value), item=value.element_size())
 
 
