@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from pypto import compiler, kernel
+from pypto import compiler, kernel, options
 from pypto.compat import launcher
 from pypto.errors.compat import KernelNameMissing, KernelNotCalled
 
@@ -21,7 +21,7 @@ def steps_of(target: str, arguments: Sequence[str] = ()) -> list[compiler.Step]:
     file, separator, name = target.rpartition("::")
     if not separator or not name or not file:
         raise KernelNameMissing(given=target)
-    with watching(name) as logs:
+    with watching(name) as logs, options.scope("show", {"run.cache": False}):  # what is on disk is not compiled again
         with suppress(_Found, SystemExit):
             launcher.run_script(file, arguments)
     if not logs:

@@ -26,6 +26,7 @@ from functools import lru_cache
 
 import llvmlite.binding as llvm
 
+from pypto import options
 from pypto.errors.base import InternalError
 
 CODE_GENERATION_LEVEL = 2
@@ -100,8 +101,8 @@ def _parse(text: str, check: bool) -> llvm.ModuleRef:
 
 
 def checked_mode() -> bool:
-    """Whether generated text is verified before use (``PYPTO_DEBUG`` set and not 0); tests verify always."""
-    return os.environ.get("PYPTO_DEBUG", "0") not in ("", "0")
+    """Whether generated text is verified before use (option ``run.verify_passes``, ``PYPTO_DEBUG``); tests verify always."""
+    return bool(options.current().get("run.verify_passes"))
 
 
 def compile_text(text: str, machine: Machine, *, check: bool | None = None) -> bytes:

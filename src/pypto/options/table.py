@@ -182,7 +182,9 @@ PASS = _family(
 HOST = _family(
     "host",
     [
-        Option("compile_stage", "int", 0, "stop after a stage (CompStage)", 0, 5),
+        Option(
+            "compile_stage", "int", 0, "a CompStage; anything but ALL_COMPLETE compiles and does not run", 0, 5, effect=ACTIVE
+        ),
         Option("compile_monitor_enable", "int", 1, "watchdog: off, on, on with pass detail", 0, 2, effect=KEPT),
         Option(
             "compile_timeout", "int", 600, "seconds until a warning about total compile time; 0: never", 0, INT32_MAX, effect=KEPT
@@ -235,9 +237,9 @@ VERIFY = _family(
             "enable_pass_verify", "bool", False, "compare with golden data; also switches pass_verify_print on", effect=ACTIVE
         ),
         Option("pass_verify_save_tensor", "bool", False, "save tensors while verifying"),
-        Option("pass_verify_save_tensor_dir", "str", "", "where to save them", effect=ACTIVE),
+        Option("pass_verify_save_tensor_dir", "str", "", "where to save them"),
         Option("pass_verify_pass_filter", "list[str]", DEFAULT_VERIFIED_PASSES, "passes to check"),
-        Option("pass_verify_error_tol", "list[float]", [1e-3, 1e-3], "relative and absolute tolerance", effect=ACTIVE),
+        Option("pass_verify_error_tol", "list[float]", [1e-3, 1e-3], "relative and absolute tolerance"),
     ],
 )
 
@@ -304,7 +306,7 @@ SHAPES = {
         Option("conv_tile_shapes", "any", None, "convolution tile shape (ConvTile)"),
         Option("matrix_size", "any", (), "original m, k, n of a reshaped NZ input"),
         Option("pass_configs", "any", {}, "what set_pass_config and set_pass_default_config stored"),
-        Option("npu_architecture", "any", "DAV_2201", "chip whose limits portability warnings speak of (pypto.platform.npuarch)"),
+        Option("npu_architecture", "any", "DAV_2201", "chip whose limits are meant (pypto.platform.npuarch)"),
         Option("semantic_label", "any", "", "label of the operations that follow"),
     ]
 }
