@@ -106,6 +106,17 @@ def test_show_prints_the_program_at_each_step(tmp_path):
     assert done.stdout.count("== ") == 1
 
 
+def test_show_reads_programs_that_internal_errors_saved(tmp_path, capsys):
+    file = tmp_path / "double.program"
+    file.write_text(
+        "program double(x: fp32[4], out: fp32[4]):\n    v: fp32[4] = load(x, offsets=(0,))\n    store(out, v, offsets=(0,))\n"
+    )
+    assert main(["show", str(file)]) == 0
+    assert "== simplify" in (out := capsys.readouterr().out) and "bytes of machine code" in out
+    assert main(["show", str(tmp_path / "no.program")]) == 1
+    assert "there is no file" in capsys.readouterr().err
+
+
 def test_show_needs_a_kernel_that_is_called(tmp_path, capsys):
     file = tmp_path / "kernels.py"
     file.write_text("x = 1")

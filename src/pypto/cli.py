@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     one.set_defaults(command=run)
 
     one = commands.add_parser("show", help="print a kernel's program at each step of compilation")
-    one.add_argument("kernel", help="script.py::kernel; the script is run, and must call the kernel")
+    one.add_argument("kernel", help="script.py::kernel (the script is run, and must call the kernel), or a saved .program")
     one.add_argument("--step", default="", help="only steps whose name contains this")
     one.add_argument("--full", action="store_true", help="LLVM text too, and programs that a step left as they were")
     one.add_argument("arguments", nargs="*", help="what the script gets (after -- if they begin with a dash)")

@@ -9,7 +9,11 @@ from typing import Any
 
 from pypto import compiler, kernel, options
 from pypto.compat import launcher
-from pypto.errors.compat import KernelNameMissing, KernelNotCalled
+from pypto.errors.base import InternalError
+from pypto.errors.compat import KernelNameMissing, KernelNotCalled, ScriptNotFound
+from pypto.ir.parse import parse_program
+
+PROGRAM = ".program"  # what compiler.Log.defect saves
 
 
 class _Found(BaseException):
@@ -17,16 +21,33 @@ class _Found(BaseException):
 
 
 def steps_of(target: str, arguments: Sequence[str] = ()) -> list[compiler.Step]:
-    """Steps of the kernel's first compilation in a run of the script. The script stops there."""
+    """Steps of the kernel's first compilation in a run of the script (the script stops there), or of a saved program."""
+    if target.endswith(PROGRAM):
+        return steps_of_program(target)
     file, separator, name = target.rpartition("::")
     if not separator or not name or not file:
         raise KernelNameMissing(given=target)
-    with watching(name) as logs, options.scope("show", {"run.cache": False}):  # what is on disk is not compiled again
-        with suppress(_Found, SystemExit):
-            launcher.run_script(file, arguments)
+    fresh = options.scope("show", {"run.cache": False})  # what is kept on disk would not be compiled again
+    with watching(name) as logs, fresh, suppress(_Found, SystemExit):
+        launcher.run_script(file, arguments)
     if not logs:
         raise KernelNotCalled(file=os.path.basename(file), name=name)
     return [step for step in logs[0].steps if step.name != "link"]  # an address says nothing
+
+
+def steps_of_program(file: str) -> list[compiler.Step]:
+    """Steps of a program that an internal error saved; that error comes again after the steps that it let pass."""
+    try:
+        with open(file, encoding="utf-8") as stream:
+            program = parse_program(stream.read())
+    except OSError:
+        raise ScriptNotFound(path=file, nearest="") from None
+    log = compiler.Log(keep=True)
+    try:
+        compiler.compile_program(program, None, log)
+    except InternalError as error:
+        log.steps.append(compiler.Step(f"{error.step} (failed)", str(error), 0.0))
+    return log.steps
 
 
 def readable(steps: Sequence[compiler.Step], full: bool = False) -> str:
