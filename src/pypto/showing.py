@@ -32,7 +32,7 @@ def steps_of(target: str, arguments: Sequence[str] = ()) -> list[compiler.Step]:
         launcher.run_script(file, arguments)
     if not logs:
         raise KernelNotCalled(file=os.path.basename(file), name=name)
-    return [step for step in logs[0].steps if step.name != "link"]  # an address says nothing
+    return logs[0].steps
 
 
 def steps_of_program(file: str) -> list[compiler.Step]:
@@ -53,7 +53,7 @@ def steps_of_program(file: str) -> list[compiler.Step]:
 def readable(steps: Sequence[compiler.Step], full: bool = False) -> str:
     """The steps as text. Unless ``full``, a program that is as before is not printed again, nor is LLVM text."""
     parts, before = [], ""
-    for step in steps:
+    for step in (one for one in steps if one.name != "link"):  # an address says nothing
         text = step.text if full else getattr(step.output, "nests", step.text)
         parts.append(
             f"== {step.name} ({step.milliseconds:.1f} ms)\n"
