@@ -10,6 +10,7 @@ from programs import agree, both, launch, random_array
 from pypto.cpu.kernel import build, generate
 from pypto.dtypes import DataType
 from pypto.errors.runtime import DivisionByZeroInRun, IndexOutOfBounds, RegionOutOfBounds
+from pypto.graph.storage import storage
 from pypto.ir.program import Block, Carried, If, Literal, Loop, TensorType, Value
 from pypto.ir.symbols import Symbol, add, compare, floordiv, minimum, mod, mul, sub
 from pypto.ops.build import Builder
@@ -442,3 +443,58 @@ def test_light_branch_is_a_choice():
     assert generate(program).nests.count("nest ") == 1
     for value in (-2, 1, 7):
         agree(program, [array(4, 16), np.zeros((4, 16), np.float32)], [value], relative=2e-5)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [F32, BF16, I8])
+def test_gather(axis, dtype):
+    shape, count = (4, 6, 20), [3, 5, 18]
+    count[axis] = 25
+    b = Builder("gather")
+    x, i = matrix(b, "x", *shape, dtype=dtype), matrix(b, "i", *count, dtype=I32)
+    y = matrix(b, "y", *count, dtype=dtype)
+    b.store(y, b.op("add", b.op("gather", b.load(x), b.load(i), axis=axis), Literal(1, dtype)))
+    numbers = np.random.default_rng(3).integers(0, shape[axis], count).astype(np.int32)
+    agree(b.finish(), [array(*shape, dtype=dtype), numbers, np.zeros(count, dtype.numpy)])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_index_select(axis, rank):
+    shape, index_shape = (4, 6, 20), (7,) if rank == 1 else (3, 5)
+    b = Builder("select")
+    x, i = matrix(b, "x", *shape), matrix(b, "i", *index_shape, dtype=DataType.DT_INT64)
+    r = b.op("index_select", b.op("exp", b.load(x)), b.load(i), axis=axis)
+    y = matrix(b, "y", *r.type.shape)
+    b.store(y, b.op("neg", r))
+    numbers = np.random.default_rng(3).integers(0, shape[axis], index_shape)
+    agree(b.finish(), [array(*shape), numbers, np.zeros(r.type.shape, np.float32)])
+
+
+def test_index_outside_stops():
+    b = Builder("select")
+    x, i, y = matrix(b, "x", 8, 4), matrix(b, "i", 5, dtype=I32), matrix(b, "y", 5, 4)
+    b.store(y, b.op("index_select", b.load(x), b.load(i), axis=0))
+    program = b.finish()
+    kernel = build(program)
+    for wrong in (-1, 8):
+        with pytest.raises(IndexOutOfBounds, match=f"index_select: index {wrong} is outside axis 0 of size 8"):
+            launch(kernel, program, [array(8, 4), np.array([0, 7, wrong, 99, 1], np.int32), np.zeros((5, 4), np.float32)])
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("dtype", [F32, BF16])
+def test_scatter_update(in_place, dtype):
+    b = Builder("scatter")
+    x, i, s = matrix(b, "x", 12, 10, dtype=dtype), matrix(b, "i", 2, 3, dtype=I32), matrix(b, "s", 6, 10, dtype=dtype)
+    b.store(x, b.op("scatter_update", b.load(x), b.load(i), b.load(s)))
+    program = storage(b.finish()) if in_place else b.finish()
+    assert ("nest" not in generate(program).nests) == in_place
+    agree(program, [array(12, 10, dtype=dtype), np.array([[3, 0, 11], [3, 5, 6]], np.int32), array(6, 10, dtype=dtype, seed=1)])
+
+
+def test_scatter_update_of_blocks():
+    b = Builder("scatter")
+    x, i, s = matrix(b, "x", 3, 4, 1, 10), matrix(b, "i", 2, 3, dtype=I32), matrix(b, "s", 2, 3, 1, 10)
+    b.store(x, b.op("scatter_update", b.load(x), b.load(i), b.load(s)))
+    agree(b.finish(), [array(3, 4, 1, 10), np.array([[3, 0, 11], [3, 5, 6]], np.int32), array(2, 3, 1, 10, seed=1)])

@@ -15,7 +15,7 @@ from typing import NamedTuple, Union
 
 import numpy as np
 
-from pypto.cpu.nests import Access, Apply, Constant, Index, Load, Nest, Reduce, Store, Term
+from pypto.cpu.nests import Access, Apply, Constant, Gather, Index, Load, Nest, Reduce, Store, Term
 from pypto.cpu.stages import Pass, Stages, stages_of
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module
@@ -376,6 +376,8 @@ class NestEmitter:
             return b.load_strided(term.dtype, pointer, stride, scope.places[u].tail)
         if isinstance(term, Index):
             return self._index(term, scope, scope.places[u])
+        if isinstance(term, Gather):
+            return self._gather(term, u, scope)
         assert isinstance(term, Apply), term
         operands = [self.value(t, u, scope) for t in term.arguments]
         first = term.arguments[0].dtype if term.arguments else term.dtype
@@ -392,6 +394,24 @@ class NestEmitter:
         if term.axis == self.lanes_axis:
             return b.iota(position, term.dtype)
         return b.splat(str(position), term.dtype)
+
+    def _gather(self, term: Gather, u: int, scope: Scope) -> Vector:
+        """One row at a computed place, or every lane from its own place."""
+        b, place, access = self.vectors(term.dtype), scope.places[u], term.access
+        pointer, lane_stride = self._address(access, scope, place)
+        index = b.convert(self.value(term.index, u, scope), _D.DT_INT64)
+        step = self.scalar(term.stride)
+        if self.lanes_axis not in term.index.axes:
+            offset = self.product(b.extract(index), step)
+            return b.load_strided(term.dtype, self.f.gep(stored_element(term.dtype), pointer, offset), lane_stride, place.tail)
+        places = index if step == 1 else b.mul(index, self._wide(b, step))
+        if lane_stride != 0:
+            places = b.add(places, b.mul(b.iota(), self._wide(b, lane_stride)))
+        return b.gather(term.dtype, pointer, places, place.tail)
+
+    @staticmethod
+    def _wide(b: Vectors, value: Value) -> Vector:
+        return b.constant(value, _D.DT_INT64) if isinstance(value, int) else b.splat(value, _D.DT_INT64)
 
     def _store(self, store: Store, u: int, scope: Scope) -> None:
         dtype = store.access.dtype
@@ -413,7 +433,7 @@ class NestEmitter:
 
     def _row_pointers(self, current: Pass, scope: Scope) -> dict[int, str]:
         """Pointers of this pass's accesses at the start of the row, computed once before the loop."""
-        accesses = [t.access for t in current.terms if isinstance(t, Load)] + [s.access for s in current.stores]
+        accesses = [t.access for t in current.terms if isinstance(t, (Load, Gather))] + [s.access for s in current.stores]
         return {id(a): self._base(a, scope) for a in accesses}
 
     def _base(self, access: Access, scope: Scope) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pypto.cpu.hold import Held, Mapping, extents_of, guards_of, kept_axes, sizes_of
 from pypto.cpu.items import Item, NestItem
-from pypto.cpu.nests import Access, Constant, Load, Nest, Store, Term
+from pypto.cpu.nests import Access, Constant, Gather, Load, Nest, Store, Term
 from pypto.cpu.views import Buffer, View, row_major, same, whole
 from pypto.dtypes import DataType
 from pypto.ir.program import TensorType
@@ -169,6 +169,8 @@ class BlockPlan:
         if index not in (read, wrote):
             return True
         access = access_of(node.target, spread(node.mapping, embedding, item.nest.rank))
+        if any(isinstance(t, Gather) and t.access.buffer is buffer for t in item.nest.terms):
+            return False
         return all(other.buffer is not buffer or other.aligned(access) for other in item.nest.accesses())
 
     # -- terms -----------------------------------------------------------------------------------------------------------------

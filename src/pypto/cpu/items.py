@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pypto.cpu.nests import Nest, nest_text
+from pypto.cpu.nests import Gather, Load, Nest, nest_text
 from pypto.cpu.views import Buffer, View
 from pypto.diagnostics import Span
 from pypto.errors.base import UserError
@@ -39,7 +39,7 @@ class NestItem(Item):
 
     @property
     def reads(self) -> set[Buffer]:
-        return {load.access.buffer for load in self.nest.loads()}
+        return {term.access.buffer for term in self.nest.terms if isinstance(term, (Load, Gather))}
 
     @property
     def writes(self) -> set[Buffer]:
@@ -162,6 +162,46 @@ class CheckItem(Item):
 
     def lines(self) -> Iterator[str]:
         yield f"check {text(self.condition)} else {type(self.error).__name__}"
+
+
+@dataclass(eq=False)
+class IndexCheckItem(Item):
+    """Every entry of an index tensor lies in ``0 … size - 1``, else the kernel stops at the first that does not."""
+
+    view: View
+    size: Scalar
+    error: UserError  # its fact ``index`` is ``symbol``
+    symbol: Symbol
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {self.view.buffer}
+
+    def lines(self) -> Iterator[str]:
+        yield f"check indices {view_text(self.view)} below {text(self.size)}"
+
+
+@dataclass(eq=False)
+class ScatterItem(Item):
+    """Rows of ``source`` [a, b, columns] written to the rows of ``target`` that ``index`` [a, b] names, in order.
+
+    ``target`` is [rows, columns], or [blocks, rows of a block, columns] with row numbers running over both.
+    """
+
+    target: View
+    index: View
+    source: View
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {self.index.buffer, self.source.buffer, self.target.buffer}
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {self.target.buffer}
+
+    def lines(self) -> Iterator[str]:
+        yield f"scatter {view_text(self.source)} to {view_text(self.target)} at {view_text(self.index)}"
 
 
 @dataclass(eq=False)

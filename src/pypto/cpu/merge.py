@@ -13,7 +13,7 @@ from collections import Counter
 
 from pypto.cpu.fuse import MOST_TERMS, agree
 from pypto.cpu.items import IfItem, Item, LoopItem, NestItem
-from pypto.cpu.nests import Access, Apply, Constant, Load, Nest, Reduce, Store, Term
+from pypto.cpu.nests import Access, Apply, Constant, Gather, Load, Nest, Reduce, Store, Term
 from pypto.cpu.views import Buffer
 
 REACH = 12  # items looked ahead
@@ -56,6 +56,8 @@ def _compatible(first: Nest, second: Nest) -> bool:
     if len(first.terms) + len(second.terms) > MOST_TERMS:
         return False
     written = {s.access.buffer for n in (first, second) for s in n.stores}
+    if any(t.access.buffer in written for n in (first, second) for t in n.terms if isinstance(t, Gather)):
+        return False
     later = list(second.accesses())
     return all(b.buffer is not a.buffer or a.aligned(b) for a in first.accesses() if a.buffer in written for b in later)
 
@@ -89,6 +91,8 @@ def _moved(term: Term, stores: list[Store], terms: list[Term], replaced: dict[in
     elif isinstance(term, Apply):
         term.arguments = tuple(replaced[id(t)] for t in term.arguments)
         term.axes = frozenset().union(*(t.axes for t in term.arguments))
+    elif isinstance(term, Gather):
+        term.index = replaced[id(term.index)]
     elif isinstance(term, Reduce):
         term.operand = replaced[id(term.operand)]
     terms.append(term)
@@ -97,7 +101,7 @@ def _moved(term: Term, stores: list[Store], terms: list[Term], replaced: dict[in
 
 def _drop_unread(nest: Nest, users: Counter[Buffer]) -> None:
     """Forget stores into local buffers that only this nest touches and does not load."""
-    loaded = {id(load.access.buffer) for load in nest.loads()}
+    loaded = {id(t.access.buffer) for t in nest.terms if isinstance(t, (Load, Gather))}
     last = {id(s.access.buffer): s for s in nest.stores}
 
     def needed(store: Store) -> bool:

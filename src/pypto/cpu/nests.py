@@ -3,6 +3,7 @@
     Nest  ::= space [Extent…] reduced=axis? Store*            one common iteration space; the last axis is vectorised
     Store ::= buffer[offset + Σ index·stride] = Term
     Term  ::= Load(buffer, offset, strides)                   memory at the current index
+            | Gather(buffer, offset, strides, Term, stride)   memory where an index tensor says
             | Constant(scalar)                                a number known when the nest is called
             | Index(axis)                                     the position along an axis
             | Apply(row, Term*, attributes)                   an elementwise row of the op table
@@ -70,6 +71,19 @@ class Load(Term):
 
 
 @dataclass(eq=False)
+class Gather(Term):
+    """Memory at a place that depends on data: ``access`` plus ``index`` times ``stride``. Indices have been checked before."""
+
+    access: Access
+    index: Term
+    stride: Scalar
+
+    @property
+    def operands(self) -> tuple[Term, ...]:
+        return (self.index,)
+
+
+@dataclass(eq=False)
 class Constant(Term):
     value: Scalar
 
@@ -132,7 +146,7 @@ class Nest:
         return (t for t in self.terms if isinstance(t, Load))
 
     def accesses(self) -> Iterator[Access]:
-        yield from (load.access for load in self.loads())
+        yield from (term.access for term in self.terms if isinstance(term, (Load, Gather)))
         yield from (store.access for store in self.stores)
 
     def needed(self) -> list[Term]:
@@ -197,10 +211,12 @@ def _access(access: Access, last: Any) -> Access:
 def _renamed(term: Term, axes: frozenset[int], place: Mapping[int, int], renamed: Mapping[int, Term], last: Any) -> Term:
     if isinstance(term, Load):
         return Load(term.dtype, axes, _access(term.access, last))
+    if isinstance(term, Gather):
+        return Gather(term.dtype, axes, _access(term.access, last), renamed[id(term.index)], term.stride)
     if isinstance(term, Index):
         return Index(term.dtype, axes, place[term.axis])
     if isinstance(term, Apply):
-        return Apply(term.dtype, axes, term.name, term.lower, tuple(renamed[id(t)] for t in term.arguments), term.attributes)
+        return Apply(term.dtype, axes, term.name, term.lower, tuple(renamed[id(t)] for t in term.arguments), term.attributes, term.recipe)
     if isinstance(term, Reduce):
         return Reduce(term.dtype, axes, term.combine, renamed[id(term.operand)])
     return term
@@ -226,6 +242,8 @@ def _term_text(term: Term, number: Mapping[int, str]) -> str:
     names = ", ".join(number[id(t)] for t in term.operands)
     if isinstance(term, Load):
         return f"load {_access_text(term.access)}"
+    if isinstance(term, Gather):
+        return f"gather {_access_text(term.access)} at {names} * {text(term.stride)}"
     if isinstance(term, Constant):
         return f"constant {text(term.value)} {term.dtype.label}"
     if isinstance(term, Index):

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pypto.cpu import shapes
+from pypto.cpu import indexing, shapes
 from pypto.cpu.fuse import BlockPlan, Node, again
 from pypto.cpu.hold import Held, extents_of, kept_axes, operand_axes
 from pypto.cpu.items import (
@@ -392,6 +392,14 @@ class Planner:
         operand = self.operand(plan, op.operands[0])
         return self.hold(op.result, shapes.triangle(plan, operand, op.name, op.attributes["diagonal"]))
 
+    def indexing(self, plan: BlockPlan, op: Op, row: Operation) -> bool:
+        native = indexing.NATIVE.get(op.name)
+        dtypes = {o.type.dtype for o in op.operands if isinstance(o, (Value, Storage))}
+        if native is None or not dtypes <= NATIVE:
+            return False
+        operands = [self.operand(plan, o) for o in op.operands]
+        return self.hold(op.result, native(plan, op, operands))
+
     # -- matmul ----------------------------------------------------------------------------------------------------------------
 
     def matmul(self, plan: BlockPlan, op: Op, row: Operation) -> bool:
@@ -619,5 +627,6 @@ _BY_KIND: dict[Kind, Callable[[Planner, BlockPlan, Op, Operation], bool]] = {
     Kind.MOVEMENT: Planner.movement,
     Kind.MATMUL: Planner.matmul,
     Kind.SCAN: Planner.scan,
+    Kind.INDEXING: Planner.indexing,
 }
 __all__ = ["Constant", "Planner", "extents_of", "mul"]

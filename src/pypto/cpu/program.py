@@ -13,18 +13,21 @@ from pypto.cpu.callback import SYMBOL as CALLBACK
 from pypto.cpu.context import CALL_FAILED, Context
 from pypto.cpu.emit_nest import NestCode, NestEmitter
 from pypto.cpu.improve import improve
+from pypto.cpu.indexing import emit_check, emit_scatter
 from pypto.cpu.items import (
     AllocateItem,
     Call,
     CallItem,
     CheckItem,
     IfItem,
+    IndexCheckItem,
     Item,
     LoopItem,
     MatmulItem,
     NestItem,
     ProductItem,
     ReadItem,
+    ScatterItem,
     WriteItem,
 )
 from pypto.cpu.matmul import emit_matmul, emit_product
@@ -381,6 +384,8 @@ _EMIT: dict[type, Callable[..., None]] = {
     ReadItem: ProgramEmitter._read,
     WriteItem: ProgramEmitter._write,
     CheckItem: ProgramEmitter._check,
+    IndexCheckItem: emit_check,
+    ScatterItem: emit_scatter,
     LoopItem: ProgramEmitter._loop,
     IfItem: ProgramEmitter._if,
 }
