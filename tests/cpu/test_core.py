@@ -498,3 +498,16 @@ def test_scatter_update_of_blocks():
     x, i, s = matrix(b, "x", 3, 4, 1, 10), matrix(b, "i", 2, 3, dtype=I32), matrix(b, "s", 2, 3, 1, 10)
     b.store(x, b.op("scatter_update", b.load(x), b.load(i), b.load(s)))
     agree(b.finish(), [array(3, 4, 1, 10), np.array([[3, 0, 11], [3, 5, 6]], np.int32), array(2, 3, 1, 10, seed=1)])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [F32, BF16, I32])
+def test_cumsum(axis, dtype):
+    shape = (3, 18, 70)
+    b = Builder("cumsum")
+    x = matrix(b, "x", *shape, dtype=dtype)
+    r = b.op("cumsum", b.op("abs", b.load(x)), axis=axis)
+    r = b.op("add", r, b.op("amax", r, axis=axis, keepdim=True))
+    y = matrix(b, "y", *shape, dtype=r.type.dtype)
+    b.store(y, r)
+    agree(b.finish(), [array(*shape, dtype=dtype), np.zeros(shape, r.type.dtype.numpy)], ulps=8, relative=1e-5)

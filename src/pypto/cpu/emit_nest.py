@@ -15,7 +15,7 @@ from typing import NamedTuple, Union
 
 import numpy as np
 
-from pypto.cpu.nests import Access, Apply, Constant, Gather, Index, Load, Nest, Reduce, Store, Term
+from pypto.cpu.nests import Access, Apply, Constant, Gather, Index, Load, Nest, Reduce, Scan, Store, Term
 from pypto.cpu.stages import Pass, Stages, stages_of
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module
@@ -81,6 +81,7 @@ class Scope:
     index: dict[int, Value]
     places: Sequence[Place]
     bases: dict[int, str] = field(default_factory=dict)
+    running: dict[int, RunningSum] = field(default_factory=dict)
 
 
 class NestEmitter:
@@ -276,22 +277,25 @@ class NestEmitter:
         unroll = self.unroll(current)
         bases = self._row_pointers(current, scope)
         totals = [Accumulator(self, r, unroll) for r in current.reductions]
+        running = {id(t): RunningSum(self, t, 1) for t in current.terms if isinstance(t, Scan)}
+        carriers: list[Accumulator | RunningSum] = [*running.values(), *totals]
         for loop in self.lane_groups(low, high, unroll):
-            parts = [part for total in totals for part in total.parts]
+            parts = [part for carrier in carriers for part in carrier.parts]
             with loop.carrying(parts) as group:
-                inner = Scope(dict(scope.memo), scope.index, group.places, bases)
+                inner = Scope(dict(scope.memo), scope.index, group.places, bases, running)
+                fresh = group.carried
+                for carrier in carriers:
+                    carrier.parts = [fresh.pop(0) for _ in carrier.parts]
                 self._restore(current, inner)
                 self._evaluate(current, inner)
-                fresh = group.carried
                 for total in totals:
-                    total.parts = [fresh.pop(0) for _ in total.parts]
                     for u, place in enumerate(group.places):
                         total.take(u, self.value(total.term.operand, u, inner), place.tail, self.places_of(place, scope))
                 self._finish(current, inner)
-                group.next = [part for total in totals for part in total.parts]
+                group.next = [part for carrier in carriers for part in carrier.parts]
             after = list(group.results)
-            for total in totals:
-                total.parts = [after.pop(0) for _ in total.parts]
+            for carrier in carriers:
+                carrier.parts = [after.pop(0) for _ in carrier.parts]
         for total in totals:
             scope.memo[id(total.term), 0] = total.across_lanes()
 
@@ -311,19 +315,23 @@ class NestEmitter:
         vectors = len(scope.places)
         bases = self._row_pointers(current, scope)
         totals = [Accumulator(self, r, vectors) for r in current.reductions]
-        parts = [part for total in totals for part in total.parts]
+        running = {id(t): RunningSum(self, t, vectors) for t in current.terms if isinstance(t, Scan)}
+        carriers: list[Accumulator | RunningSum] = [*running.values(), *totals]
+        parts = [part for carrier in carriers for part in carrier.parts]
         carried = [(p.type, p.name) for p in parts]
         with self.f.loop(0, self.scalar(self.nest.extents[self.inner]), carried=carried, hint="reduce") as loop:
-            inner = Scope(dict(scope.memo), {**scope.index, self.inner: loop.index}, scope.places, bases)
-            self._evaluate(current, inner)
+            inner = Scope(dict(scope.memo), {**scope.index, self.inner: loop.index}, scope.places, bases, running)
             fresh = [p._replace(name=n) for p, n in zip(parts, loop.carried, strict=True)]
+            for carrier in carriers:
+                carrier.parts = [fresh.pop(0) for _ in carrier.parts]
+            self._evaluate(current, inner)
             for total in totals:
-                total.parts = [fresh.pop(0) for _ in total.parts]
                 for u in range(vectors):
                     total.take(u, self.value(total.term.operand, u, inner), None, lambda: self._splat_index(loop.index))
             self._finish(current, inner)
-            loop.next = [part.name for total in totals for part in total.parts]
+            loop.next = [part.name for carrier in carriers for part in carrier.parts]
         after = [p._replace(name=n) for p, n in zip(parts, loop.results, strict=True)]
+        del after[: sum(len(r.parts) for r in running.values())]
         for total in totals:
             for u, result in enumerate(total.per_lane([after.pop(0) for _ in total.parts])):
                 scope.memo[id(total.term), u] = result
@@ -365,7 +373,7 @@ class NestEmitter:
         found = scope.memo.get(key)
         if found is None:
             found = self._compute(term, u, scope)
-            found = self.vectors(term.dtype).rounded(found, term.dtype) if isinstance(term, Apply) else found
+            found = self.vectors(term.dtype).rounded(found, term.dtype) if isinstance(term, (Apply, Scan)) else found
             scope.memo[key] = found
         return found
 
@@ -378,6 +386,8 @@ class NestEmitter:
             return self._index(term, scope, scope.places[u])
         if isinstance(term, Gather):
             return self._gather(term, u, scope)
+        if isinstance(term, Scan):
+            return scope.running[id(term)].following(u, self.value(term.operand, u, scope))
         assert isinstance(term, Apply), term
         operands = [self.value(t, u, scope) for t in term.arguments]
         first = term.arguments[0].dtype if term.arguments else term.dtype
@@ -590,6 +600,26 @@ class Accumulator:
         if self.argument:
             return [self.b.convert(p, self.term.dtype) for p in parts[self.count :]]
         return [self.b.rounded(p, self.term.dtype) for p in parts]
+
+
+class RunningSum:
+    """Partial sums carried from index to index (``count`` vectors side by side), or along the lanes of one row (``count`` 1)."""
+
+    def __init__(self, emitter: NestEmitter, term: Scan, count: int) -> None:
+        self.b = emitter.vectors(term.dtype)
+        self.along_lanes = emitter.by_rows
+        self.parts = [self.b.constant(0)] * count
+
+    def following(self, u: int, vector: Vector) -> Vector:
+        if not self.along_lanes:
+            self.parts[u] = self.b.add(self.parts[u], vector)
+            return self.parts[u]
+        for distance in (1, 2, 4, 8):
+            lanes = [lane - distance if lane >= distance else LANES for lane in range(LANES)]
+            vector = self.b.add(vector, self.b.shuffle(vector, lanes, self.b.like(vector, 0)))
+        vector = self.b.add(vector, self.parts[0])
+        self.parts[0] = self.b.shuffle(vector, [LANES - 1] * LANES)
+        return vector
 
 
 def identity_of(combine: str, dtype: DataType) -> float | int:

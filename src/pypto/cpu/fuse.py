@@ -233,14 +233,14 @@ class BlockPlan:
         item.nest.terms.append(made)
         return made
 
-    def compute(self, type: TensorType, node: Node, make: Callable[[NestItem, tuple[int, ...], list[Term]], Term]) -> Held:
-        """Place ``node``, turn its operands into terms and let ``make`` combine them."""
+    def compute(self, type: TensorType, node: Node, make: Callable[[NestItem, tuple[int, ...], list[Term]], Term], keeps: bool = False) -> Held:
+        """Place ``node``, turn its operands into terms and let ``make`` combine them. ``keeps``: the reduced axis stays (running sums)."""
         item, embedding = self.place(node)
         terms = [self.term(held, mapping, item, embedding) for held, mapping in node.operands]
         term = make(item, embedding, terms)
         if all(t is not term for t in item.nest.terms):
             item.nest.terms.append(term)
-        axes = embedding if node.reduces is None else tuple(a for i, a in enumerate(embedding) if i != node.reduces)
+        axes = embedding if node.reduces is None or keeps else tuple(a for i, a in enumerate(embedding) if i != node.reduces)
         return Held(type, self, item=item, term=term, axes=axes)
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 
 from pypto.cpu.fuse import MOST_TERMS, agree
 from pypto.cpu.items import IfItem, Item, LoopItem, NestItem
-from pypto.cpu.nests import Access, Apply, Constant, Gather, Load, Nest, Reduce, Store, Term
+from pypto.cpu.nests import Access, Apply, Constant, Gather, Load, Nest, Reduce, Scan, Store, Term
 from pypto.cpu.views import Buffer
 
 REACH = 12  # items looked ahead
@@ -93,7 +93,7 @@ def _moved(term: Term, stores: list[Store], terms: list[Term], replaced: dict[in
         term.axes = frozenset().union(*(t.axes for t in term.arguments))
     elif isinstance(term, Gather):
         term.index = replaced[id(term.index)]
-    elif isinstance(term, Reduce):
+    elif isinstance(term, (Reduce, Scan)):
         term.operand = replaced[id(term.operand)]
     terms.append(term)
     return term

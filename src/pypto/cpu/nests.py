@@ -7,6 +7,7 @@
             | Constant(scalar)                                a number known when the nest is called
             | Index(axis)                                     the position along an axis
             | Apply(row, Term*, attributes)                   an elementwise row of the op table
+            | Scan(Term)                                      running sum along the nest's reduced axis
             | Reduce(combine, Term)                           over the nest's reduced axis
 
 A term varies along ``axes``; a load with stride 0 along an axis does not vary along it, so it is computed once outside that loop. A
@@ -117,6 +118,17 @@ class Reduce(Term):
 
 
 @dataclass(eq=False)
+class Scan(Term):
+    """The running sum along the nest's reduced axis."""
+
+    operand: Term
+
+    @property
+    def operands(self) -> tuple[Term, ...]:
+        return (self.operand,)
+
+
+@dataclass(eq=False)
 class Store:
     """``axes``: those it ranges over; a store that lacks an axis happens once outside that loop."""
 
@@ -217,6 +229,8 @@ def _renamed(term: Term, axes: frozenset[int], place: Mapping[int, int], renamed
         return Index(term.dtype, axes, place[term.axis])
     if isinstance(term, Apply):
         return Apply(term.dtype, axes, term.name, term.lower, tuple(renamed[id(t)] for t in term.arguments), term.attributes, term.recipe)
+    if isinstance(term, Scan):
+        return Scan(term.dtype, axes, renamed[id(term.operand)])
     if isinstance(term, Reduce):
         return Reduce(term.dtype, axes, term.combine, renamed[id(term.operand)])
     return term
@@ -248,6 +262,8 @@ def _term_text(term: Term, number: Mapping[int, str]) -> str:
         return f"constant {text(term.value)} {term.dtype.label}"
     if isinstance(term, Index):
         return f"index {term.axis}"
+    if isinstance(term, Scan):
+        return f"running sum {names}"
     if isinstance(term, Reduce):
         return f"reduce {term.combine} {names} {term.dtype.label}"
     assert isinstance(term, Apply)

@@ -33,7 +33,7 @@ from pypto.cpu.items import (
     ScalarSlot,
     WriteItem,
 )
-from pypto.cpu.nests import Apply, Constant, Reduce, Term
+from pypto.cpu.nests import Apply, Constant, Reduce, Scan, Term
 from pypto.cpu.stages import cost_of_name
 from pypto.cpu.views import Buffer, View, same, whole
 from pypto.diagnostics import Span
@@ -387,10 +387,29 @@ class Planner:
         return Held(type, plan, ready, view)
 
     def scan(self, plan: BlockPlan, op: Op, row: Operation) -> bool:
-        if op.name not in ("tril", "triu") or op.result.type.dtype not in NATIVE:
-            return False
         operand = self.operand(plan, op.operands[0])
+        if op.result.type.dtype not in NATIVE or operand.type.dtype not in NATIVE:
+            return False
+        if op.name == "cumsum":
+            return self._running_sum(plan, op, operand)
+        if op.name not in ("tril", "triu"):
+            return False
         return self.hold(op.result, shapes.triangle(plan, operand, op.name, op.attributes["diagonal"]))
+
+    def _running_sum(self, plan: BlockPlan, op: Op, operand: Held) -> bool:
+        type, axis = op.result.type, op.attributes["axis"]
+        if operand.type.dtype is not type.dtype:
+            operand = self.apply(plan, type, "cast", lambda b, x: b.convert(x, type.dtype), [operand])
+        kept = kept_axes(type)
+        if axis not in kept:
+            return self.hold(op.result, operand)
+        node = self.node(plan, type, [(operand, kept)])
+        node.reduces = kept.index(axis)
+
+        def make(item: NestItem, embedding: tuple[int, ...], terms: list[Term]) -> Term:
+            return Scan(type.dtype, terms[0].axes | {embedding[kept.index(axis)]}, terms[0])
+
+        return self.hold(op.result, plan.compute(type, node, make, keeps=True))
 
     def indexing(self, plan: BlockPlan, op: Op, row: Operation) -> bool:
         native = indexing.NATIVE.get(op.name)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pypto.cpu.nests import Apply, Constant, Gather, Index, Load, Nest, Reduce, Store, Term
+from pypto.cpu.nests import Apply, Constant, Gather, Index, Load, Nest, Reduce, Scan, Store, Term
 from pypto.cpu.vector_base import compute_type
 from pypto.cpu.views import same
 from pypto.dtypes import DataType
@@ -35,7 +35,7 @@ def cost_of(term: Term) -> int:
         return 1 if term.access.strides and same(term.access.strides[-1], 1) or not term.access.strides else 8
     if isinstance(term, (Constant, Index)):
         return 1
-    if isinstance(term, Gather):
+    if isinstance(term, (Gather, Scan)):
         return 16
     if isinstance(term, Reduce):
         return 8 if term.combine.startswith("arg") else 2
