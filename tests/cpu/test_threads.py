@@ -191,6 +191,20 @@ def test_the_number_of_workers_can_change(runtime, tasks, monkeypatch) -> None:
     runtime.team.ensure()
 
 
+def test_torchs_number_of_threads_counts_at_once(runtime) -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    runtime.team.ensure()
+    if runtime.team.kind != "torch" and before > 1:
+        pytest.skip("torch without libgomp")
+    try:
+        for threads in (1, 3, 2):
+            torch.set_num_threads(threads)
+            assert runtime.team.workers == threads
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_threads_stop_and_start_again(runtime, tasks, monkeypatch) -> None:
     monkeypatch.setattr(runtime.team, "_torch_team", lambda: 0)
     with options.scope("test", {"cpu.threads": 3}):
@@ -217,6 +231,7 @@ def test_waiting_without_futexes(tasks) -> None:
         "pypto_pool_prepare",
         "pypto_pool_wake",
         "pypto_parallel",
+        "pypto_workers",
         "pypto_scratch_reset",
     ]
     core = load(host().compile(library_module(host(), "core", "posix").text(), verify=True), exports=exports, imports=imports)

@@ -2,8 +2,9 @@
 
 ``ensure(library)`` is cheap and called whenever a kernel is built or takes the slow path of its launch. It decides:
 
-* torch is loaded and brought libgomp → its team, with torch's number of threads, so that it is not rebuilt between
-  torch's operations and ours. The library is looked up among those already loaded, never loaded a second time.
+* torch is loaded and brought libgomp → its team, with torch's number of threads (asked at each region, so that
+  ``torch.set_num_threads`` counts at once): a team of another size would be rebuilt between torch's operations and ours.
+  The library is looked up among those already loaded, never loaded a second time.
 * otherwise → our pool: daemon threads that enter compiled code once and stay there, without the interpreter's lock.
 
 Number of workers: option ``cpu.threads`` (``PYPTO_THREADS``), else torch's, else the processors this process may use.
@@ -21,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pypto import options
-from pypto.cpu.threads import DEFAULT_SPINS, GOMP, POOLED, SPINS, STATE_BYTES, STOP, WORKERS
+from pypto.cpu.threads import DEFAULT_SPINS, GOMP, OMP_THREADS, POOLED, SPINS, STATE_BYTES, STOP, WORKERS
 
 EXIT_SECONDS = 1.0  # how long exit waits for a worker that is still inside a kernel
 
@@ -35,6 +36,7 @@ class Team:
         self.threads: list[threading.Thread] = []
         self.forked = False
         self.gomp: int | None = None  # None until torch was seen
+        self.omp_threads = 0
         self.lock = threading.Lock()
         self._initialise()
         atexit.register(self.stop)
@@ -46,7 +48,8 @@ class Team:
 
     @property
     def workers(self) -> int:
-        return self.field(WORKERS).value
+        """How many workers a region started now in this thread may have."""
+        return ctypes.CFUNCTYPE(ctypes.c_int64)(self.addresses["pypto_workers"])()
 
     @property
     def kind(self) -> str:
@@ -58,15 +61,19 @@ class Team:
     def ensure(self) -> None:
         """Choose team and number of workers for now; start pool threads that are missing."""
         torch = sys.modules.get("torch")
-        workers = int(options.current().get("cpu.threads")) or _default_workers(torch)
+        asked = int(options.current().get("cpu.threads"))
+        workers = asked or _default_workers(torch)
         gomp = 0 if self.forked or not hasattr(torch, "get_num_threads") else self._torch_team()
-        if workers == self.workers and gomp == self.field(GOMP).value and (gomp or len(self.threads) >= workers - 1):
+        follow = self.omp_threads if gomp and not asked else 0
+        wanted = (workers, gomp, follow)
+        now = tuple(self.field(offset).value for offset in (WORKERS, GOMP, OMP_THREADS))
+        if wanted == now and (gomp or len(self.threads) >= workers - 1):
             return
         with self.lock:
-            self.field(GOMP).value = gomp
             if not gomp:
                 self._start_missing(workers - 1)
-            self.field(WORKERS).value = workers
+            for offset, value in zip((WORKERS, GOMP, OMP_THREADS), wanted, strict=True):
+                self.field(offset).value = value
 
     def stop(self) -> None:
         """End the pool's threads; at exit and in tests. A worker inside a kernel finishes its chunk first."""
@@ -82,7 +89,7 @@ class Team:
 
     def _torch_team(self) -> int:
         if self.gomp is None:
-            self.gomp = gomp_parallel()
+            self.gomp, self.omp_threads = gomp_symbols()
         return self.gomp
 
     def _start_missing(self, wanted: int) -> None:
@@ -101,7 +108,7 @@ class Team:
 
     def _after_fork(self) -> None:
         """The child has one thread: forget the others, and open what they may have held."""
-        workers = self.workers
+        workers = self.field(WORKERS).value
         self.forked = True
         self.threads = []
         self.lock = threading.Lock()
@@ -122,17 +129,18 @@ def _default_workers(torch: Any) -> int:
         return os.cpu_count() or 1
 
 
-def gomp_parallel() -> int:
-    """Address of ``GOMP_parallel`` in the libgomp that is already loaded (torch's if there are several), or 0."""
+def gomp_symbols() -> tuple[int, int]:
+    """Addresses of ``GOMP_parallel`` and ``omp_get_max_threads`` in the libgomp already loaded (torch's, if several), or zeros."""
     if not sys.platform.startswith("linux"):
-        return 0
+        return 0, 0
     for path in sorted(_loaded_libraries("libgomp"), key=lambda path: "torch" not in path):
         try:
             library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
-            return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value or 0
+            parallel, threads = library.GOMP_parallel, library.omp_get_max_threads
         except (OSError, AttributeError):
             continue
-    return 0
+        return ctypes.cast(parallel, ctypes.c_void_p).value or 0, ctypes.cast(threads, ctypes.c_void_p).value or 0
+    return 0, 0
 
 
 def _loaded_libraries(stem: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from pypto.cpu.text import Function, Module
 STATE_BYTES = 1024
 GATE, NEXT, SLEEPERS, WAITING, STOP, LOCK, JOB = 0, 64, 128, 192, 196, 256, 320
 JOB_TASK, JOB_ARGUMENT, JOB_CHUNKS, JOB_LIMIT, JOB_CPU = JOB, JOB + 8, JOB + 16, JOB + 24, JOB + 32
-GOMP, WORKERS, POOLED, SPINS = 384, 392, 400, 408
+GOMP, WORKERS, POOLED, SPINS, OMP_THREADS = 384, 392, 400, 408, 416
 MUTEX, CONDITION = 512, 640  # where there is no futex
 
 STATE = "@pypto_team"
@@ -191,7 +191,14 @@ def _launch(module: Module) -> None:
 
 
 def _workers(module: Module) -> None:
+    """The setting; on torch's team without a setting of ours, what ``torch.set_num_threads`` said last in this thread."""
     f = module.function("i64", "pypto_workers")
+    ask = f.define(f"load atomic ptr, ptr {field(f, OMP_THREADS)} acquire, align 8")
+    torchs, ours = f.new_label("torchs"), f.new_label("ours")
+    f.branch(f.icmp("ne", "ptr", ask, "null"), torchs, ours)
+    f.block(torchs)
+    f.ret("i64", f.cast("sext", "i32", f.call("i32", ask), "i64"))
+    f.block(ours)
     f.ret("i64", f.define(f"load atomic i64, ptr {field(f, WORKERS)} monotonic, align 8"))
 
 
