@@ -13,7 +13,7 @@ from pypto import ops
 from pypto.dtypes import DataType
 from pypto.errors import operations as errors
 from pypto.errors.base import UserError
-from pypto.errors.frontend import ReshapeSize
+from pypto.errors.regions import (ReshapeSize)
 from pypto.errors.runtime import PartialNotRepresentable, ReadUnwritten, RegionOutOfBounds, ValidShapesDisagree
 from pypto.ir import symbols as ir
 from pypto.ir.program import TensorType, Value
@@ -145,6 +145,19 @@ def test_reshape_with_symbols_guards_at_run_time():
     with guards() as needed:
         assert inferred("reshape", typed((4, 8), (n, 8)), shape=(4, 2, 4)).valid == (n, 2, 4)
     assert not needed
+
+
+def test_reshape_of_a_view_that_may_reach_past_the_end_guards_its_inner_axes():
+    n, m, one = ir.Symbol("n", low=0, high=4), ir.Symbol("m", low=0, high=8), ir.Symbol("one", low=0, high=1)
+    with guards() as needed:
+        found = inferred("reshape", typed((4, 8), (n, m)), shape=(32,))
+    ((condition, _),) = needed
+    assert [bool(ir.evaluate(condition, {m: v})) for v in (7, 8)] == [False, True]
+    assert ir.evaluate(found.valid[0], {n: 3, m: 8}) == 24
+    with guards() as needed:
+        found = inferred("reshape", typed((1, 8), (one, m)), shape=(8,))
+    assert not needed
+    assert [ir.evaluate(found.valid[0], {one: v, m: 5}) for v in (0, 1)] == [0, 5]
 
 
 def test_unsqueeze_of_a_partial_view_then_flattened():

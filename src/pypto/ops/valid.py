@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pypto.errors.frontend import ReshapeSize
 from pypto.errors.operations import LengthMismatch, ReshapePartial, ValidShapeTooLarge
+from pypto.errors.regions import ReshapeSize
 from pypto.errors.runtime import PartialNotRepresentable, ShapesDisagree, ValidShapeOutOfBounds
 from pypto.ir.symbols import Expression, Scalar, compare, floordiv, logical_and, mod, mul
 from pypto.ops.guards import require
@@ -110,12 +110,20 @@ def _group(shape: list[Scalar], valid: list[Scalar], target: list[Scalar]) -> li
 
 
 def _run(axes: list[tuple[Scalar, Scalar]]) -> Scalar | None:
-    """Number of leading elements that are valid, when the valid part is a run: ones, one partial axis, whole axes."""
+    """Number of leading elements that are valid, when the valid part is a run: ones, one partial axis, whole axes.
+
+    Whether an axis with a symbolic extent is whole is left to the run: a view of a DYNAMIC tensor usually is.
+    """
+    flat = product([valid for size, valid in axes if is_one(size)])
+    axes = [(size, valid) for size, valid in axes if not is_one(size)] or [(1, 1)]
     while len(axes) > 1 and is_one(axes[0][1]):
         axes = axes[1:]
-    if not all(same(size, valid) for size, valid in axes[1:]):
-        return None
-    return mul(axes[0][1], product([size for size, _ in axes[1:]]))
+    for size, valid in axes[1:]:
+        whole = compare("eq", valid, size)
+        if whole is False:
+            return None
+        require(whole, PartialNotRepresentable(operation="reshape", valid=valid, target=size))
+    return mul(flat, mul(axes[0][1], product([size for size, _ in axes[1:]])))
 
 
 def _placed(run: Scalar, target: list[Scalar], places: list[int], result: list[Scalar]) -> list[Scalar] | None:
