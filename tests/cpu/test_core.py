@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 import pypto.ops  # noqa: F401  enters the rows
 from programs import agree, both, launch, random_array
-from pypto.cpu.kernel import build, generate
+from pypto import options
+from pypto.cpu.kernel import Kernel, build, generate
+from pypto.cpu.library import runtime_library
+from pypto.cpu.target import host
 from pypto.dtypes import DataType
 from pypto.errors.runtime import DivisionByZeroInRun, IndexOutOfBounds, RegionOutOfBounds
 from pypto.graph.storage import storage
@@ -511,3 +516,38 @@ def test_cumsum(axis, dtype):
     y = matrix(b, "y", *shape, dtype=r.type.dtype)
     b.store(y, r)
     agree(b.finish(), [array(*shape, dtype=dtype), np.zeros(shape, r.type.dtype.numpy)], ulps=8, relative=1e-5)
+
+
+def test_what_a_kernel_needs_can_be_kept():
+    b = Builder("kept")
+    x, y, i = matrix(b, "x", 8, 4), matrix(b, "y", 5, 4), matrix(b, "i", 5, dtype=I32)
+    values, _ = b.op("topk", b.op("index_select", b.load(x), b.load(i), axis=0), k=4, largest=True)
+    b.store(y, values)
+    generated = pickle.loads(pickle.dumps(generate(b.finish(), host())))
+    kernel = Kernel(generated, host().compile(generated.text), runtime_library())
+    arrays = [array(8, 4), np.zeros((5, 4), np.float32), np.array([0, 7, 3, 3, 9], np.int32)]
+    with pytest.raises(IndexOutOfBounds, match="index 9"):
+        launch(kernel, b.finish(), arrays)
+    arrays[2][4] = 1
+    launch(kernel, b.finish(), arrays)
+    np.testing.assert_array_equal(arrays[1], -np.sort(-arrays[0][arrays[2]], -1))
+
+
+def test_same_bits_for_any_number_of_workers():
+    b = Builder("bits")
+    x, w, y, z = matrix(b, "x", 700, 300), matrix(b, "w", 300, 500), matrix(b, "y", 700, 500), matrix(b, "z", 1, 500)
+    p = softmax(b, b.op("matmul", b.load(x), b.load(w), out_dtype=F32, a_trans=False, b_trans=False))
+    b.store(y, p)
+    b.store(z, b.op("sum", b.op("exp", p), axis=0, keepdim=True))
+    program = b.finish()
+    kernel = build(program)
+    found = []
+    for count in (1, 2, 4):
+        with options.scope("test", {"cpu.threads": count}):
+            runtime_library()
+            arrays = [array(700, 300), array(300, 500, seed=1), np.zeros((700, 500), np.float32), np.zeros((1, 500), np.float32)]
+            launch(kernel, program, arrays)
+            found.append(arrays[2:])
+    for other in found[1:]:
+        for a, c in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(a, c)

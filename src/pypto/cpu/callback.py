@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,13 +26,13 @@ FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
 class Callbacks:
-    """The Python side of one kernel. ``address`` is what the kernel imports; ``error`` the exception that stopped it."""
+    """The Python side of one kernel. ``address`` is what the kernel imports."""
 
     def __init__(self, calls: Sequence[Call], kinds: Sequence[tuple[str, ...]], ranks: Sequence[tuple[int, ...]]) -> None:
         self.calls = calls
         self.kinds = kinds  # per call, the kinds of its run-time scalars
         self.ranks = ranks  # per call, the ranks of its views: operands, then results
-        self.error: BaseException | None = None
+        self.raised = threading.local()  # call-backs run on the thread that launched the kernel
         self.function = FUNCTION(self.run)
         self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
@@ -39,9 +40,15 @@ class Callbacks:
         try:
             self._run(number, address)
         except BaseException as error:  # nothing may propagate through native frames
-            self.error = error
+            self.raised.error = error
             return 1
         return 0
+
+    def take_error(self) -> BaseException | None:
+        """The exception that stopped this thread's last run."""
+        error = getattr(self.raised, "error", None)
+        self.raised.error = None
+        return error
 
     def _run(self, number: int, address: int) -> None:
         call, kinds, ranks = self.calls[number], self.kinds[number], self.ranks[number]

@@ -37,8 +37,7 @@ class Kernel:
         if record[0] == OUT_OF_MEMORY:
             raise MemoryError("no memory for the intermediate tensors of a kernel")
         if record[0] == CALL_FAILED:
-            error, self.callbacks.error = self.callbacks.error, None
-            raise error or InternalError("a call-back failed without an exception", step="run")
+            raise self.callbacks.take_error() or InternalError("a call-back failed without an exception", step="run")
         raise self.generated.sites[record[0] - 1].make(record[1:])
 
 
