@@ -551,3 +551,20 @@ def test_same_bits_for_any_number_of_workers():
     for other in found[1:]:
         for a, c in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(a, c)
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_large_outputs_bypass_the_caches(shift):
+    rows, columns = 2100, 4096  # 34 MB
+    b = Builder("large")
+    x, y = matrix(b, "x", rows, 1), matrix(b, "y", rows, columns)
+    b.store(y, b.op("add", b.op("expand_clone", b.load(x), shape=(rows, columns), valid=None), Literal(1.0, F32)))
+    program = b.finish()
+    assert "nontemporal" in generate(program).text
+    space = np.zeros(rows * columns + 64, np.float32)
+    start = (-space.ctypes.data // 4) % 16 + shift
+    out = space[start : start + rows * columns].reshape(rows, columns)
+    source = array(rows, 1)
+    launch(build(program), program, [source, out])
+    np.testing.assert_array_equal(out, np.broadcast_to(source + 1, out.shape))
+    assert not space[:start].any() and not space[start + out.size :].any()

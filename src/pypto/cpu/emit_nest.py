@@ -435,7 +435,7 @@ class NestEmitter:
         pointer, stride = self._address(store.access, scope, scope.places[u])
         tail = scope.places[u].tail
         if stride == 1 and self.streaming and tail is None:
-            b.store(dtype, vector, pointer, align=64, streaming=True)
+            b.store(dtype, vector, pointer, align=min(64, LANES * dtype.size), streaming=True)
         else:
             b.store_strided(dtype, vector, pointer, stride, tail)
 

@@ -185,7 +185,26 @@ class ProgramEmitter:
             self._nest_call(context, item)
 
     def _nest_call(self, context: Context, item: NestItem) -> None:
-        code = self.nest_code(collapsed(item.nest))
+        nest = collapsed(item.nest)
+        if context.serial or not streams(nest, self.target):
+            self._nest_as(context, nest, False)
+            return
+        f = context.f
+        bits = "0"
+        for store in nest.stores:
+            pointer = self.address(context, store.access.buffer, store.access.dtype, store.access.offset)  # type: ignore[arg-type]
+            bits = f.op("or", "i64", bits, f.cast("ptrtoint", "ptr", pointer, "i64"))
+        aligned = f.icmp("eq", "i64", f.op("and", "i64", bits, 63), 0)
+
+        def arm(streaming: bool) -> list[str]:
+            with context.scope():
+                self._nest_as(context, nest, streaming)
+            return []
+
+        f.either(aligned, lambda: arm(True), lambda: arm(False))
+
+    def _nest_as(self, context: Context, nest: Nest, streaming: bool) -> None:
+        code = self.nest_code(nest, streaming=streaming)
         arguments = [("ptr", self.address(context, p.buffer, p.dtype, p.offset)) for p in code.pointers]  # type: ignore[arg-type]
         arguments += [(TYPES[kind_of(s)], context.value(s)) for s in code.scalars]
         unit = 64 if code.split == "lanes" else 1
@@ -194,9 +213,9 @@ class ProgramEmitter:
         call.splits = bool(code.split)
         emit_ranged(self, context, call, bound)
 
-    def nest_code(self, nest: Nest, tile: bool = False) -> NestCode:
+    def nest_code(self, nest: Nest, tile: bool = False, streaming: bool = False) -> NestCode:
         """The function of a nest; equal functions are written once."""
-        emitter = NestEmitter(self.module, self.target, nest, "NEST", tile=tile)
+        emitter = NestEmitter(self.module, self.target, nest, "NEST", streaming, tile)
         code = emitter.emit()
         text = emitter.f.text()
         known = self.codes.get(text)
@@ -369,6 +388,25 @@ class ProgramEmitter:
             record = context.lookup("record")
             assert record is not None
             context.leave_if(context.f.icmp("ne", "i64", context.f.load("i64", record), 0))
+
+
+STREAMED_BYTES = 32 << 20  # outputs from here on bypass the caches: smaller ones lose by it (design notes, section 5)
+
+
+def streams(nest: Nest, target: Target) -> bool:
+    """Whether a nest's stores should bypass the caches: large, contiguous along the lanes, every row aligned when the first is."""
+    elements = product(nest.sizes)
+    if isinstance(elements, Expression) or target.isa not in ("avx2", "avx512") or not nest.stores:
+        return False
+    read = {load.access.buffer for load in nest.loads()}
+    for store in nest.stores:
+        *outer, inner = store.access.strides
+        size = store.access.dtype.size
+        if not same(inner, 1) or int(elements) * size < STREAMED_BYTES or store.access.buffer in read or len(store.axes) < nest.rank:
+            return False
+        if size not in (2, 4) or any(isinstance(s, Expression) or int(s) * size % 64 for s in outer):
+            return False
+    return True
 
 
 def f_nonzero(context: Context, scalar: Expression) -> str:
