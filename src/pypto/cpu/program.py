@@ -396,7 +396,7 @@ STREAMED_BYTES = 32 << 20  # outputs from here on bypass the caches: smaller one
 def streams(nest: Nest, target: Target) -> bool:
     """Whether a nest's stores should bypass the caches: large, contiguous along the lanes, every row aligned when the first is."""
     elements = product(nest.sizes)
-    if isinstance(elements, Expression) or target.isa not in ("avx2", "avx512") or not nest.stores:
+    if isinstance(elements, Expression) or int(elements) * 8 < STREAMED_BYTES or target.isa not in ("avx2", "avx512"):
         return False
     read = {load.access.buffer for load in nest.loads()}
     for store in nest.stores:
