@@ -95,7 +95,7 @@ def doctor(parsed: argparse.Namespace) -> int:
 
 
 def ops(parsed: argparse.Namespace) -> int:
-    from pypto.coverage import rows
+    from pypto.coverage import compiled_types, rows
 
     found = [row for row in rows() if parsed.word in row.name]
     width = max((len(row.name) for row in found), default=4)
@@ -103,6 +103,7 @@ def ops(parsed: argparse.Namespace) -> int:
     for row in found:
         print(f"{row.name:{width}}  {row.kind:12}  {row.engine}")
     print(f"{sum(r.engine == 'native' for r in found)} native, {sum(r.engine == 'reference' for r in found)} reference")
+    print(f"native for the element types {' '.join(compiled_types())}; the reference computes with others")
     return 0
 
 

@@ -41,6 +41,7 @@ def _table() -> Iterator[Row]:
 
 def is_native(row: Operation) -> bool:
     """Whether the CPU engine compiles the operation itself (what ``cpu.plan`` does; a test compares the two)."""
+    from pypto.cpu import indexing
     from pypto.cpu.shapes import MOVERS
     from pypto.ops.table import Kind, Reduction
 
@@ -50,7 +51,16 @@ def is_native(row: Operation) -> bool:
         return isinstance(row.lower, Reduction)
     if row.kind is Kind.MOVEMENT:
         return row.name in MOVERS or row.name == "concat"
-    return row.kind in (Kind.COMPOSITE, Kind.MATMUL) or row.name in ("full", "arange", "tril", "triu")
+    if row.kind is Kind.INDEXING:
+        return row.name in indexing.NATIVE
+    return row.kind in (Kind.COMPOSITE, Kind.MATMUL) or row.name in ("full", "arange", "tril", "triu", "cumsum")
+
+
+def compiled_types() -> list[str]:
+    """Labels of the element types for which native operations are compiled; with any other the reference computes."""
+    from pypto.cpu.plan import NATIVE
+
+    return sorted(dtype.label for dtype in NATIVE)
 
 
 def _planned() -> Iterator[Row]:

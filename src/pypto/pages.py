@@ -126,15 +126,16 @@ comes to them, *planned* ones are documented names that do not exist yet (asking
 
 
 def coverage_page() -> str:
-    from pypto.coverage import rows
+    from pypto.coverage import compiled_types, rows
 
     found = rows()
     counts = ", ".join(f"{sum(r.engine == e for r in found)} {e}" for e in ("native", "reference", "planned"))
+    types = f"Native for the element types {', '.join(compiled_types())}; the reference computes with others.\n"
     table = _table(
         ("operation", "kind", "engine", "element types", "what it does"),
         [(f"`{r.name}`", r.kind, r.engine, " ".join(r.dtypes), r.summary) for r in found],
     )
-    return "\n".join([GENERATED, _COVERAGE_HEAD, f"{counts}.\n", table, ""])
+    return "\n".join([GENERATED, _COVERAGE_HEAD, f"{counts}.\n", types, table, ""])
 
 
 # -- the stub ------------------------------------------------------------------------------------------------------------------
