@@ -235,8 +235,8 @@ def get_run_options() -> dict[str, Any]:
 
 
 @family_setter("cpu")
-def set_cpu_options(*, threads: int | None = None, isa: str | None = None) -> None:
-    """Set the number of worker threads (0: all cores) and the instruction set of the CPU engine."""
+def set_cpu_options(*, threads: int | None = None, team: str | None = None, isa: str | None = None) -> None:
+    """Set the number of worker threads (0: all cores), whose threads they are and the instruction set of the CPU engine."""
 
 
 def get_cpu_options() -> dict[str, Any]:

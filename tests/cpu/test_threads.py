@@ -205,6 +205,17 @@ def test_torchs_number_of_threads_counts_at_once(runtime) -> None:
         torch.set_num_threads(before)
 
 
+def test_our_own_team_beside_torch(runtime, tasks) -> None:
+    pytest.importorskip("torch")
+    with options.scope("test", {"cpu.team": "own", "cpu.threads": 3}):
+        runtime.team.ensure()
+        assert runtime.team.kind == "pool"
+        work = Work(50, 100)
+        parallel(runtime, tasks["mark"], work.address, 50)
+        assert (work.out == 1).all()
+    runtime.team.ensure()
+
+
 def test_threads_stop_and_start_again(runtime, tasks, monkeypatch) -> None:
     monkeypatch.setattr(runtime.team, "_torch_team", lambda: 0)
     with options.scope("test", {"cpu.threads": 3}):

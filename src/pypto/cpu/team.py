@@ -5,7 +5,7 @@
 * torch is loaded and brought libgomp → its team, with torch's number of threads (asked at each region, so that
   ``torch.set_num_threads`` counts at once): a team of another size would be rebuilt between torch's operations and ours.
   The library is looked up among those already loaded, never loaded a second time.
-* otherwise → our pool: daemon threads that enter compiled code once and stay there, without the interpreter's lock.
+* otherwise, or with the option ``cpu.team`` = ``own`` → our pool: daemon threads that enter compiled code once and stay there, without the interpreter's lock.
 
 Number of workers: option ``cpu.threads`` (``PYPTO_THREADS``), else torch's, else the processors this process may use.
 A forked child inherits no thread, and libgomp hangs in one: there it runs serially until ``ensure`` makes a pool of its own.
@@ -63,7 +63,8 @@ class Team:
         torch = sys.modules.get("torch")
         asked = int(options.current().get("cpu.threads"))
         workers = asked or _default_workers(torch)
-        gomp = 0 if self.forked or not hasattr(torch, "get_num_threads") else self._torch_team()
+        own = self.forked or options.current().get("cpu.team") == "own" or not hasattr(torch, "get_num_threads")
+        gomp = 0 if own else self._torch_team()
         follow = self.omp_threads if gomp and not asked else 0
         wanted = (workers, gomp, follow)
         now = tuple(self.field(offset).value for offset in (WORKERS, GOMP, OMP_THREADS))

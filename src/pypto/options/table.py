@@ -140,6 +140,15 @@ CPU = _family(
             effect=ACTIVE,
         ),
         Option(
+            "team",
+            "str",
+            "auto",
+            "whose threads work: torch's own team when torch is loaded (no fight for the cores), or always ours",
+            choices=("auto", "own"),
+            environment="PYPTO_TEAM",
+            effect=ACTIVE,
+        ),
+        Option(
             "isa",
             "str",
             "",
