@@ -25,7 +25,7 @@ from pypto.ir.program import TensorType
 from pypto.ir.symbols import Expression, Scalar, Symbol, symbols_in
 
 if TYPE_CHECKING:
-    from pypto.cpu.plan import Planner
+    from pypto.cpu.plan_base import PlanBase
 
 WINDOW = 8
 MOST_TERMS = 120  # per nest: beyond that, registers are long spilled and code generation slows down
@@ -53,7 +53,7 @@ class Node:
 class BlockPlan:
     """The schedule of one block while it is being made."""
 
-    def __init__(self, planner: Planner, parent: BlockPlan | None) -> None:
+    def __init__(self, planner: PlanBase, parent: BlockPlan | None) -> None:
         self.planner = planner
         self.parent = parent
         self.items: list[Item] = []
