@@ -238,6 +238,16 @@ class Driver:
         f.ret()
 
 
+SECOND_LEVEL, FIRST_LEVEL = 2, 3  # where a prefetched line goes, in LLVM's numbers
+
+
+def prefetch(f: Function, place: str, offset: Operand, *, level: int = SECOND_LEVEL, write: bool = False) -> None:
+    """Ask for the cache line ``offset`` bytes from ``place``; any address is allowed, also one that does not exist."""
+    line = f.define(f"getelementptr i8, ptr {place}, i64 {offset}")
+    immediates = [("immarg i32", int(write)), ("immarg i32", level), ("immarg i32", 1)]
+    f.intrinsic("void", "llvm.prefetch.p0", ("ptr", line), *immediates)
+
+
 def any_flag(f: Function, fmt: Format, panel: str, size: str, steps: str, columns: str) -> str:
     """i32 that is not zero when one of the panels of a block holds an infinity or NaN."""
     with f.loop(0, columns, PANEL, carried=[("i32", 0)]) as loop:

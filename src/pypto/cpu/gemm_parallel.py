@@ -13,7 +13,7 @@ before it uses them. Else: B is packed by all workers first (along memory), then
 
 from __future__ import annotations
 
-from pypto.cpu.gemm_driver import DRIVE, EPILOGUE
+from pypto.cpu.gemm_driver import DRIVE, EPILOGUE, FIRST_LEVEL, prefetch
 from pypto.cpu.packing import BLOCK, PANEL, Format, invoke, panel_bytes, parameters, shuffle, smaller, steps_of
 from pypto.cpu.packing_b import RANGE, clear_flags
 from pypto.cpu.target import Target
@@ -286,7 +286,9 @@ def _store_rounded(module: Module, target: Target, fmt: Format) -> None:
         start = f.op("mul", "i64", f.op("add", "i64", row, down.index), pitch)
         place = f.gep("i16", out, f.op("add", "i64", start, column))
         with f.loop(0, whole, 2 * BLOCK) as along:
-            _round_two(f, target, fmt, f.gep("float", source, along.index), f.gep("i16", place, along.index))
+            here = f.gep("i16", place, along.index)
+            prefetch(f, here, f.op("shl", "i64", pitch, 4), level=FIRST_LEVEL, write=True)  # eight rows ahead
+            _round_two(f, target, fmt, f.gep("float", source, along.index), here)
         with f.when(f.icmp("sgt", "i64", left, 0)):
             f.call("ptr", "@memcpy", ("ptr", line), ("ptr", f.gep("float", source, whole)), ("i64", f.op("shl", "i64", left, 2)))
             _round_two(f, target, fmt, line, rounded)

@@ -10,7 +10,7 @@ stays in the first level while all rows pass. Packed A: pairs of 16-row tiles, `
 
 from __future__ import annotations
 
-from pypto.cpu.gemm_driver import ROWS, ROWS_NAMES, Blocking, Driver, any_flag, pack_a_function
+from pypto.cpu.gemm_driver import ROWS, ROWS_NAMES, Blocking, Driver, any_flag, pack_a_function, prefetch
 from pypto.cpu.gemm_vector import copy_rows
 from pypto.cpu.packing import BLOCK, INFINITE, SPLIT_LOW, Format, invoke, parameters, smaller
 from pypto.cpu.target import Target
@@ -19,6 +19,7 @@ from pypto.cpu.text import Function, Module, Operand
 SIDE = 32  # rows and columns of C in registers
 TILE = 1024  # bytes
 FEW_COLUMNS = 256
+AHEAD = 4  # lines of the next stretch of B fetched at each step: 256 rows fetch all of it
 _I = "<16 x i32>"
 _F = "<16 x float>"
 C_TILES, A_TILES, B_TILES = (0, 1, 2, 3), (4, 5), (6, 7)
@@ -61,8 +62,8 @@ def release(f: Function) -> None:
 
 # -- the register tile -----------------------------------------------------------------------------------------------------------
 
-MULTIPLY = "piiipipii"
-MULTIPLY_NAMES = "a stride second step b tiles c ldc accumulate"
+MULTIPLY = "piiipipiip"
+MULTIPLY_NAMES = "a stride second step b tiles c ldc accumulate following"
 
 
 def _name(fmt: Format, what: str, height: int) -> str:
@@ -70,10 +71,13 @@ def _name(fmt: Format, what: str, height: int) -> str:
 
 
 def _multiply(module: Module, fmt: Format, height: int) -> None:
-    """``multiply(a, stride, second, step, b, tiles, c, ldc, accumulate)``: 16·height × 32 of C, ``tiles`` steps of 64 bytes."""
+    """``multiply(a, stride, second, step, b, tiles, c, ldc, accumulate, following)``: 16·height × 32 of C, ``tiles`` steps of 64 bytes.
+
+    Meanwhile a part of the stretch of B that comes next is fetched, from ``following`` on (up to 22 % at 2048³).
+    """
     listed = parameters(MULTIPLY, MULTIPLY_NAMES)
     f = module.function("void", _name(fmt, "multiply", height), listed, linkage="internal", attributes="noinline")
-    a, stride, second, step, b, tiles, c, ldc, accumulate = f.arguments
+    a, stride, second, step, b, tiles, c, ldc, accumulate, following = f.arguments
     below = f.gep("i8", c, f.op("shl", "i64", ldc, 4))
     places = [f.gep("i8", row, 64 * j) for row in (c, below)[:height] for j in (0, 1)]
 
@@ -90,6 +94,8 @@ def _multiply(module: Module, fmt: Format, height: int) -> None:
     f.either(f.icmp("ne", "i64", accumulate, 0), start, clear)
     with f.loop(0, tiles, 1, carried=[("ptr", a), ("ptr", b)]) as loop:
         here, packed = loop.carried
+        for line in range(AHEAD):
+            prefetch(f, following, f.op("add", "i64", f.op("mul", "i64", loop.index, AHEAD * 64), line * 64))
         rows = [here, f.gep("i8", here, second)][:height]
         if fmt.method == "split":
             _split_step(f, fmt, rows, stride, packed)
@@ -129,14 +135,14 @@ def _edge(module: Module, fmt: Format, height: int) -> None:
     """The same where only rows × columns of C exist: into a local block, of which the valid part is copied."""
     listed = parameters(MULTIPLY + "ii", MULTIPLY_NAMES + " rows columns")
     f = module.function("void", _name(fmt, "edge", height), listed, linkage="internal", attributes="noinline")
-    *operands, c, ldc, accumulate, rows, columns = f.arguments
+    *operands, c, ldc, accumulate, following, rows, columns = f.arguments
     block = f.scratch("i32", SIDE * SIDE)
     size = f.op("shl", "i64", columns, 2)
     with f.when(f.icmp("ne", "i64", accumulate, 0)):
         with f.loop(0, SIDE * SIDE, BLOCK) as loop:
             f.store(_I, "zeroinitializer", f.gep("i32", block, loop.index), align=64)
         copy_rows(f, block, SIDE * 4, c, ldc, rows, size)
-    invoke(f, "void", _name(fmt, "multiply", height), MULTIPLY, *operands, block, SIDE * 4, accumulate)
+    invoke(f, "void", _name(fmt, "multiply", height), MULTIPLY, *operands, block, SIDE * 4, accumulate, following)
     copy_rows(f, c, ldc, block, SIDE * 4, rows, size)
     f.ret()
 
@@ -145,15 +151,23 @@ def _rows(module: Module, fmt: Format) -> None:
     f = module.function("void", f"pypto_rows_{fmt.name}", parameters(ROWS, ROWS_NAMES), linkage="internal", attributes="noinline")
     a, stride, second, step, pair, rows, n, b, _, panel, part, steps, c, ldc, accumulate = f.arguments
     tiles = f.op("lshr", "i64", steps, 4)
+    share = f.op("mul", "i64", tiles, AHEAD * 64)
+
+    def half_panel(column: str) -> str:
+        half = f.op("mul", "i64", f.op("and", "i64", f.op("lshr", "i64", column, 5), 1), part)
+        offset = f.op("add", "i64", f.op("mul", "i64", f.op("lshr", "i64", column, 6), panel), half)
+        return f.define(f"getelementptr i8, ptr {b}, i64 {offset}")
+
     with f.loop(0, n, SIDE) as across:
         columns = smaller(f, f.op("sub", "i64", n, across.index), SIDE)
-        half = f.op("mul", "i64", f.op("and", "i64", f.op("lshr", "i64", across.index, 5), 1), part)
-        here = f.gep("i8", f.gep("i8", b, f.op("mul", "i64", f.op("lshr", "i64", across.index, 6), panel)), half)
+        here, following = half_panel(across.index), half_panel(f.op("add", "i64", across.index, SIDE))
         with f.loop(0, rows, SIDE) as down:
             height = smaller(f, f.op("sub", "i64", rows, down.index), SIDE)
-            row = f.gep("i8", a, f.op("mul", "i64", f.op("lshr", "i64", down.index, 5), pair))
+            which = f.op("lshr", "i64", down.index, 5)
+            row = f.gep("i8", a, f.op("mul", "i64", which, pair))
             place = f.gep("i32", f.gep("i8", c, f.op("mul", "i64", down.index, ldc)), across.index)
-            values = (row, stride, second, step, here, tiles, place, ldc, accumulate)
+            soon = f.define(f"getelementptr i8, ptr {following}, i64 {f.op('mul', 'i64', which, share)}")
+            values = (row, stride, second, step, here, tiles, place, ldc, accumulate, soon)
             _one_tile(f, fmt, values, height, columns)
     f.ret()
 

@@ -10,7 +10,7 @@ A stretch of 128…1024 words and groups of 96…384 rows measured within noise 
 
 from __future__ import annotations
 
-from pypto.cpu.gemm_driver import B_PITCH, ROWS, ROWS_NAMES, Blocking, Driver, pack_a_function
+from pypto.cpu.gemm_driver import B_PITCH, ROWS, ROWS_NAMES, Blocking, Driver, pack_a_function, prefetch
 from pypto.cpu.packing import BLOCK, PANEL, Format, invoke, parameters, shuffle, smaller
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module, Operand
@@ -45,14 +45,14 @@ def add_vector_gemm(module: Module, target: Target, fmt: Format) -> None:
 # -- the register tile -----------------------------------------------------------------------------------------------------------
 
 
-MULTIPLY = "piipiipii"
+MULTIPLY = "piipiipiip"
 
 
 def _multiply(module: Module, target: Target, fmt: Format) -> None:
     """One register tile. Strides in bytes; rows beyond ``rows`` repeat the last one."""
-    listed = parameters(MULTIPLY, "a stride rows b b_pitch steps c ldc accumulate")
+    listed = parameters(MULTIPLY, "a stride rows b b_pitch steps c ldc accumulate following")
     f = module.function("void", f"pypto_multiply_{fmt.name}", listed, linkage="internal", attributes="noinline")
-    _, _, _, b, b_pitch, steps, c, ldc, accumulate = f.arguments
+    _, _, _, b, b_pitch, steps, c, ldc, accumulate, _ = f.arguments
     width = tile_width(fmt) // BLOCK
     kind = accumulator(fmt)
     rows = _row_pointers(f)
@@ -94,6 +94,8 @@ def _steps(
     kinds = [*["ptr"] * (HEIGHT + 1), *[accumulator(fmt)] * (HEIGHT * width)]
     with f.loop(*span, unroll, carried=list(zip(kinds, state, strict=True))) as loop:
         rows, b, sums = loop.carried[:HEIGHT], loop.carried[HEIGHT], loop.carried[HEIGHT + 1 :]
+        if unroll > 1:
+            prefetch(f, f.arguments[9], f.op("shl", "i64", loop.index, 4))  # one line in four steps
         for u in range(unroll):
             line = f.gep("i8", b, f.op("mul", "i64", b_pitch, u)) if u else b
             columns = [f.load(_I, f.gep("i32", line, j * BLOCK), align=4) for j in range(width)]
@@ -145,9 +147,9 @@ def _integer_pairs_in_two(f: Function, halves: list[str]) -> str:
 
 def _edge(module: Module, fmt: Format) -> None:
     """``edge(a, stride, rows, b, steps, c, ldc, accumulate, columns)``: a tile of which only rows × columns exist."""
-    listed = parameters(MULTIPLY + "i", "a stride rows b b_pitch steps c ldc accumulate columns")
+    listed = parameters(MULTIPLY + "i", "a stride rows b b_pitch steps c ldc accumulate following columns")
     f = module.function("void", f"pypto_edge_{fmt.name}", listed, linkage="internal", attributes="noinline")
-    a, stride, rows, b, b_pitch, steps, c, ldc, accumulate, columns = f.arguments
+    a, stride, rows, b, b_pitch, steps, c, ldc, accumulate, following, columns = f.arguments
     width = tile_width(fmt)
     tile = f.scratch("i32", HEIGHT * width)
     size = f.op("mul", "i64", columns, 4)
@@ -155,7 +157,22 @@ def _edge(module: Module, fmt: Format) -> None:
         with f.loop(0, HEIGHT * width, BLOCK) as loop:
             f.store(_I, "zeroinitializer", f.gep("i32", tile, loop.index), align=64)
         copy_rows(f, tile, width * 4, c, ldc, rows, size)
-    invoke(f, "void", f"pypto_multiply_{fmt.name}", MULTIPLY, a, stride, rows, b, b_pitch, steps, tile, width * 4, accumulate)
+    invoke(
+        f,
+        "void",
+        f"pypto_multiply_{fmt.name}",
+        MULTIPLY,
+        a,
+        stride,
+        rows,
+        b,
+        b_pitch,
+        steps,
+        tile,
+        width * 4,
+        accumulate,
+        following,
+    )
     copy_rows(f, c, ldc, tile, width * 4, rows, size)
     f.ret()
 
@@ -176,14 +193,19 @@ def _rows(module: Module, fmt: Format) -> None:
     f = module.function("void", f"pypto_rows_{fmt.name}", parameters(ROWS, ROWS_NAMES), linkage="internal", attributes="noinline")
     a, stride, _, _, _, rows, n, b, b_pitch, panel, part, steps, c, ldc, accumulate = f.arguments
     width = tile_width(fmt)
+    share = f.op("shl", "i64", steps, 4)
     with f.loop(0, n, width) as across:
         columns = smaller(f, f.op("sub", "i64", n, across.index), width)
         here = _panel_start(f, fmt, b, panel, part, across.index)
+        following = _panel_start(f, fmt, b, panel, part, f.op("add", "i64", across.index, width))
         with f.loop(0, rows, HEIGHT) as down:
             height = smaller(f, f.op("sub", "i64", rows, down.index), HEIGHT)
             row = f.gep("i8", a, f.op("mul", "i64", down.index, stride))
             place = f.gep("i32", f.gep("i8", c, f.op("mul", "i64", down.index, ldc)), across.index)
-            _whole_or_edge(f, fmt, (row, stride, height, here, b_pitch, steps, place, ldc, accumulate), height, columns)
+            done = smaller(f, f.op("udiv", "i64", down.index, HEIGHT), 15)  # 16 tiles fetch 64 columns of what comes next
+            soon = f.define(f"getelementptr i8, ptr {following}, i64 {f.op('mul', 'i64', done, share)}")
+            values = (row, stride, height, here, b_pitch, steps, place, ldc, accumulate, soon)
+            _whole_or_edge(f, fmt, values, height, columns)
     f.ret()
 
 
@@ -201,11 +223,12 @@ def _whole_or_edge(f: Function, fmt: Format, values: tuple[Operand, ...], height
 
 
 def _panel_start(f: Function, fmt: Format, b: str, panel: str, part: str, column: str) -> str:
-    start = f.gep("i8", b, f.op("mul", "i64", f.op("lshr", "i64", column, 6), panel))
-    if fmt.layout == "wide":
-        return start
-    quarter = f.op("and", "i64", f.op("lshr", "i64", column, 4), 3)
-    return f.gep("i8", start, f.op("mul", "i64", quarter, part))
+    """Where a column of B begins; it may be the column after the last one, hence no ``inbounds`` arithmetic."""
+    offset = f.op("mul", "i64", f.op("lshr", "i64", column, 6), panel)
+    if fmt.layout != "wide":
+        quarter = f.op("and", "i64", f.op("lshr", "i64", column, 4), 3)
+        offset = f.op("add", "i64", offset, f.op("mul", "i64", quarter, part))
+    return f.define(f"getelementptr i8, ptr {b}, i64 {offset}")
 
 
 def _row_pitch(f: Function, steps: str) -> str:

@@ -5,7 +5,8 @@
 * torch is loaded and brought libgomp → its team, with torch's number of threads (asked at each region, so that
   ``torch.set_num_threads`` counts at once): a team of another size would be rebuilt between torch's operations and ours.
   The library is looked up among those already loaded, never loaded a second time.
-* otherwise, or with the option ``cpu.team`` = ``own`` → our pool: daemon threads that enter compiled code once and stay there, without the interpreter's lock.
+* otherwise, or with the option ``cpu.team`` = ``own`` → our pool: daemon threads that enter compiled code once and stay
+  there, without the interpreter's lock.
 
 Number of workers: option ``cpu.threads`` (``PYPTO_THREADS``), else torch's, else the processors this process may use.
 A forked child inherits no thread, and libgomp hangs in one: there it runs serially until ``ensure`` makes a pool of its own.
