@@ -1,0 +1,201 @@
+"""Terms of a nest as vector code: loads, arithmetic, positions, gathers, stores, and their addresses.
+
+Pointers and run-time scalars become parameters when they are first used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pypto.cpu.nests import Access, Apply, Constant, Gather, Index, Load, Nest, Scan, Store, Term
+from pypto.cpu.places import Place, Pointer, Scope, Value
+from pypto.cpu.stages import Pass, Stages, stages_of
+from pypto.cpu.target import Target
+from pypto.cpu.text import Function, Module
+from pypto.cpu.vectors import LANES, Vector, Vectors, compute_type, stored_element
+from pypto.cpu.views import same
+from pypto.dtypes import DataType
+from pypto.ir.symbols import Expression, Scalar, kind_of
+
+_D = DataType
+
+
+class TermWriter:
+    """What is known while one nest is written. ``outer``: the axes around the inner one and the lanes."""
+
+    def __init__(self, module: Module, target: Target, nest: Nest, name: str) -> None:
+        self.nest = nest
+        self.target = target
+        self.stages: Stages = stages_of(nest)
+        self.pointers: list[Pointer] = []
+        self.scalars: list[Expression] = []
+        self.f = Function(module, "", name, [])
+        self.lanes_axis = nest.rank - 1
+        self.inner = self.stages.inner
+        self.by_rows = self.inner == self.lanes_axis  # reduced along the lanes, or not at all
+        self.outer = [a for a in range(nest.rank) if a not in (self.inner, self.lanes_axis)]
+        self.constants: dict[int, Vector] = {}
+        self.row_buffers: dict[int, str] = {}
+        self.streaming = False
+
+    # -- parameters ------------------------------------------------------------------------------------------------------------
+
+    def pointer(self, access: Access) -> str:
+        for number, known in enumerate(self.pointers):
+            if known.buffer is access.buffer and same(known.offset, access.offset) and known.dtype is access.dtype:
+                return f"%p{number}"
+        self.pointers.append(Pointer(access.buffer, access.dtype, access.offset))
+        return f"%p{len(self.pointers) - 1}"
+
+    def scalar(self, value: Scalar) -> Value:
+        """An integer operand: a number as it is, an expression as a parameter."""
+        if not isinstance(value, Expression):
+            return int(value)
+        for number, known in enumerate(self.scalars):
+            if known is value:
+                return f"%s{number}"
+        self.scalars.append(value)
+        return f"%s{len(self.scalars) - 1}"
+
+    def vectors(self, dtype: DataType) -> Vectors:
+        return Vectors(self.f, self.target, compute_type(dtype))
+
+    def _constant(self, term: Constant) -> Vector:
+        b = self.vectors(term.dtype)
+        if not isinstance(term.value, Expression):
+            return b.constant(rounded_number(term.value, term.dtype), term.dtype)
+        kind = kind_of(term.value)
+        given = {"int": _D.DT_INT64, "float": _D.DT_DOUBLE, "bool": _D.DT_BOOL}[kind]
+        return b.convert(b.splat(str(self.scalar(term.value)), given), term.dtype)
+
+    # -- terms -----------------------------------------------------------------------------------------------------------------
+
+    def value(self, term: Term, u: int, scope: Scope) -> Vector:
+        """The term as operands see it: rounded to its type."""
+        if isinstance(term, Constant):
+            return self.constants[id(term)]
+        u = u if self.lanes_axis in term.axes else 0
+        key = (id(term), u)
+        found = scope.memo.get(key)
+        if found is None:
+            found = self._compute(term, u, scope)
+            found = self.vectors(term.dtype).rounded(found, term.dtype) if isinstance(term, (Apply, Scan)) else found
+            scope.memo[key] = found
+        return found
+
+    def _compute(self, term: Term, u: int, scope: Scope) -> Vector:
+        b = self.vectors(term.dtype)
+        if isinstance(term, Load):
+            pointer, stride = self._address(term.access, scope, scope.places[u])
+            return b.load_strided(term.dtype, pointer, stride, scope.places[u].tail)
+        if isinstance(term, Index):
+            return self._index(term, scope, scope.places[u])
+        if isinstance(term, Gather):
+            return self._gather(term, u, scope)
+        if isinstance(term, Scan):
+            return scope.running[id(term)].following(u, self.value(term.operand, u, scope))
+        assert isinstance(term, Apply), term
+        operands = [self.value(t, u, scope) for t in term.arguments]
+        first = term.arguments[0].dtype if term.arguments else term.dtype
+        made = term.lower(self.vectors(first), *operands, **term.attributes)
+        kind = compute_type(term.dtype)
+        return made if made.dtype is kind else b.convert(made, kind)
+
+    def _index(self, term: Index, scope: Scope, place: Place) -> Vector:
+        b = self.vectors(term.dtype)
+        element = f"i{term.dtype.bits}"
+        position: Value = place.lane if term.axis == self.lanes_axis else scope.index[term.axis]
+        if not isinstance(position, int) and element != "i64":
+            position = self.f.cast("trunc", "i64", position, element)
+        if term.axis == self.lanes_axis:
+            return b.iota(position, term.dtype)
+        return b.splat(str(position), term.dtype)
+
+    def _gather(self, term: Gather, u: int, scope: Scope) -> Vector:
+        """One row at a computed place, or every lane from its own place."""
+        b, place, access = self.vectors(term.dtype), scope.places[u], term.access
+        pointer, lane_stride = self._address(access, scope, place)
+        index = b.convert(self.value(term.index, u, scope), _D.DT_INT64)
+        step = self.scalar(term.stride)
+        if self.lanes_axis not in term.index.axes:
+            offset = self.product(b.extract(index), step)
+            return b.load_strided(term.dtype, self.f.gep(stored_element(term.dtype), pointer, offset), lane_stride, place.tail)
+        places = index if step == 1 else b.mul(index, self._wide(b, step))
+        if lane_stride != 0:
+            places = b.add(places, b.mul(b.iota(), self._wide(b, lane_stride)))
+        return b.gather(term.dtype, pointer, places, place.tail)
+
+    @staticmethod
+    def _wide(b: Vectors, value: Value) -> Vector:
+        return b.constant(value, _D.DT_INT64) if isinstance(value, int) else b.splat(value, _D.DT_INT64)
+
+    def _store(self, store: Store, u: int, scope: Scope) -> None:
+        dtype = store.access.dtype
+        b = self.vectors(dtype)
+        vector = self.value(store.term, u, scope)
+        if self.lanes_axis not in store.axes:
+            pointer, _ = self._address(store.access, scope, Place(0, None))
+            element = stored_element(dtype)
+            self.f.store(element, b_extract(b, b.narrow(vector, dtype), element), pointer, dtype.size)
+            return
+        pointer, stride = self._address(store.access, scope, scope.places[u])
+        tail = scope.places[u].tail
+        if stride == 1 and self.streaming and tail is None:
+            b.store(dtype, vector, pointer, align=min(64, LANES * dtype.size), streaming=True)
+        else:
+            b.store_strided(dtype, vector, pointer, stride, tail)
+
+    # -- addresses -------------------------------------------------------------------------------------------------------------
+
+    def _row_pointers(self, current: Pass, scope: Scope) -> dict[int, str]:
+        """Pointers of this pass's accesses at the start of the row, computed once before the loop."""
+        accesses = [t.access for t in current.terms if isinstance(t, (Load, Gather))] + [s.access for s in current.stores]
+        return {id(a): self._base(a, scope) for a in accesses}
+
+    def _base(self, access: Access, scope: Scope) -> str:
+        pointer = self.pointer(access)
+        place: Value = 0
+        for axis, position in scope.index.items():
+            if axis != self.inner or not self.by_rows:
+                place = self.sum(place, self.product(position, self.scalar(access.strides[axis])))
+        return self.f.gep(stored_element(access.dtype), pointer, place)
+
+    def _address(self, access: Access, scope: Scope, place: Place) -> tuple[str, Value]:
+        """Pointer to the vector at ``place``, and the stride between its lanes."""
+        base = scope.bases.get(id(access))
+        if base is None:
+            base = self._base(access, scope)
+        elif not self.by_rows and self.inner is not None:
+            step = self.product(scope.index[self.inner], self.scalar(access.strides[self.inner]))
+            base = self.f.gep(stored_element(access.dtype), base, step)
+        if self.nest.rank == 0:
+            return base, 0
+        stride = self.scalar(access.strides[self.lanes_axis])
+        return self.f.gep(stored_element(access.dtype), base, self.product(place.lane, stride)), stride
+
+    def product(self, a: Value, b: Value) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if 0 in (a, b):
+            return 0
+        if a == 1 or b == 1:
+            return b if a == 1 else a
+        return self.f.op("mul", "i64", a, b)
+
+    def sum(self, a: Value, b: Value) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if a == 0 or b == 0:
+            return b if a == 0 else a
+        return self.f.op("add", "i64", a, b)
+
+
+def b_extract(b: Vectors, stored: str, element: str) -> str:
+    return b.function.define(f"extractelement <{LANES} x {element}> {stored}, i64 0")
+
+
+def rounded_number(value: Scalar, dtype: DataType) -> float | int:
+    """A literal as its element type holds it."""
+    if compute_type(dtype) is dtype or not dtype.is_float:
+        return value  # type: ignore[return-value]
+    return float(np.asarray(value, dtype.numpy))
