@@ -29,7 +29,9 @@ def launch(kernel: Kernel, program: Program, arrays: Sequence[np.ndarray], scala
         kernel.raise_error(list(record))
 
 
-def both(program: Program, arrays: Sequence[np.ndarray], scalars: Sequence[Any] = ()) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def both(
+    program: Program, arrays: Sequence[np.ndarray], scalars: Sequence[Any] = ()
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Arrays after a run of the compiled engine, and after one of the reference."""
     native, reference = [a.copy() for a in arrays], [a.copy() for a in arrays]
     launch(build(program, poison=True), program, native, scalars)
@@ -40,7 +42,13 @@ def both(program: Program, arrays: Sequence[np.ndarray], scalars: Sequence[Any] 
 
 
 def agree(
-    program: Program, arrays: Sequence[np.ndarray], scalars: Sequence[Any] = (), *, ulps: float = 4, relative: float = 0, absolute: float = 0
+    program: Program,
+    arrays: Sequence[np.ndarray],
+    scalars: Sequence[Any] = (),
+    *,
+    ulps: float = 4,
+    relative: float = 0,
+    absolute: float = 0,
 ) -> None:
     """Both engines give the same arrays: exactly for integers, within ``ulps`` of the type (or ``relative`` error) for floats."""
     for name, (got, want) in enumerate(zip(*both(program, arrays, scalars), strict=True)):
@@ -58,12 +66,16 @@ def close(got: np.ndarray, want: np.ndarray, *, ulps: float, relative: float, ab
         wrong = ~(same | (np.abs(a - b) <= bound))
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0])
-        raise AssertionError(f"{name}: {wrong.sum()} of {wrong.size} differ, first at {first}: {a[first]!r}, expected {b[first]!r}")
+        raise AssertionError(
+            f"{name}: {wrong.sum()} of {wrong.size} differ, first at {first}: {a[first]!r}, expected {b[first]!r}"
+        )
 
 
 def spacing(array: np.ndarray) -> np.ndarray:
     """Distance to the next number of the array's type."""
-    digits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7, "float8_e4m3fn": 3, "float8_e5m2": 2}.get(array.dtype.name, 23)
+    digits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7, "float8_e4m3fn": 3, "float8_e5m2": 2}.get(
+        array.dtype.name, 23
+    )
     least = {"float16": -14, "float8_e4m3fn": -6, "float8_e5m2": -14, "float64": -1022}.get(array.dtype.name, -126)
     magnitude = np.abs(array.astype(np.float64))
     exponent = np.floor(np.log2(np.where(np.isfinite(magnitude) & (magnitude > 0), magnitude, 1e-300)))

@@ -6,9 +6,9 @@ import pickle
 
 import numpy as np
 import pytest
+from programs import agree, both, launch, random_array
 
 import pypto.ops  # noqa: F401  enters the rows
-from programs import agree, both, launch, random_array
 from pypto import options
 from pypto.cpu.kernel import Kernel, build, generate
 from pypto.cpu.library import runtime_library
@@ -351,7 +351,12 @@ def test_matmul_of_batches_and_views():
     u = b.op("exp", b.load(w, (1, 3, 16, 17), (0, 0, 2, 0)))
     p = b.op("matmul", v, u, out_dtype=F32, a_trans=False, b_trans=False)
     b.store(y, b.op("permute", p, axes=(0, 1, 3, 2)), (0, 0, 0, 1))
-    agree(b.finish(), [array(2, 3, 9, 20), array(1, 3, 20, 17, seed=1), np.zeros((2, 3, 17, 9), np.float32)], relative=1e-4, absolute=1e-3)
+    agree(
+        b.finish(),
+        [array(2, 3, 9, 20), array(1, 3, 20, 17, seed=1), np.zeros((2, 3, 17, 9), np.float32)],
+        relative=1e-4,
+        absolute=1e-3,
+    )
 
 
 def test_creation():

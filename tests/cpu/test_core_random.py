@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from programs import agree, random_array
 
 import pypto.ops  # noqa: F401  enters the rows
-from programs import agree, random_array
 from pypto.dtypes import DataType
 from pypto.ir.program import Block, Carried, Literal, Loop, TensorType, Value
 from pypto.ir.symbols import Symbol, minimum

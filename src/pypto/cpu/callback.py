@@ -85,7 +85,7 @@ def array_of(view: View, dtype: DataType, whole: bool) -> np.ndarray:
     if 0 in extents:
         return np.empty(extents, dtype.numpy)
     span = sum((n - 1) * s for n, s in zip(extents, strides, strict=True)) + dtype.numpy.itemsize
-    raw = np.frombuffer((ctypes.c_uint8 * span).from_address(address), np.uint8)
+    raw: np.ndarray = np.ctypeslib.as_array((ctypes.c_uint8 * span).from_address(address))
     return np.ndarray(extents, dtype.numpy, raw, 0, strides)
 
 
@@ -100,7 +100,9 @@ def compute(call: Call, numbers: Sequence[Any], operands: Sequence[View], result
     if row.kind is Kind.ELEMENTWISE:
         arguments = [_cropped(a, extent) for a in arguments]
     elif row.kind is Kind.MATMUL:
-        arguments = [_cropped(a, (*extent[:-2], *a.shape[-2:])) if i < 2 else a[..., : extent[-1]] for i, a in enumerate(arguments)]
+        arguments = [
+            _cropped(a, (*extent[:-2], *a.shape[-2:])) if i < 2 else a[..., : extent[-1]] for i, a in enumerate(arguments)
+        ]
     if row.sized:
         attributes["extent"] = extent
     assert row.compute is not None

@@ -68,7 +68,7 @@ class NestEmitter(TermWriter):
         size = self.nest.sizes[self.lanes_axis]
         step: Scalar = mul(add(size, LANES * 4), max(compute_type(t.dtype).size for t in saved))
         total = mul(step, len(saved))
-        if not isinstance(total, Expression) and total <= _STACK_ROW_BYTES:
+        if not isinstance(total, Expression) and not isinstance(step, Expression) and total <= _STACK_ROW_BYTES:
             for term in saved:
                 self.row_buffers[id(term)] = self.f.scratch("i8", int(step))
             return

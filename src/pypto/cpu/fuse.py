@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 WINDOW = 8
 MOST_TERMS = 120  # per nest: beyond that, registers are long spilled and code generation slows down
 MOST_ACCESSES = 40
+Make = Callable[[NestItem, tuple[int, ...], list[Term]], Term]
 
 
 @dataclass
@@ -227,14 +228,19 @@ class BlockPlan:
 
     def constant(self, item: NestItem, value: Scalar, dtype: DataType) -> Constant:
         for term in item.nest.terms:
-            if isinstance(term, Constant) and term.dtype is dtype and type(term.value) is type(value) and _equal(term.value, value):
+            if (
+                isinstance(term, Constant)
+                and term.dtype is dtype
+                and type(term.value) is type(value)
+                and _equal(term.value, value)
+            ):
                 return term
         made = Constant(dtype, frozenset(), value)
         item.nest.terms.append(made)
         return made
 
-    def compute(self, type: TensorType, node: Node, make: Callable[[NestItem, tuple[int, ...], list[Term]], Term], keeps: bool = False) -> Held:
-        """Place ``node``, turn its operands into terms and let ``make`` combine them. ``keeps``: the reduced axis stays (running sums)."""
+    def compute(self, type: TensorType, node: Node, make: Make, keeps: bool = False) -> Held:
+        """Place ``node``, turn its operands into terms and let ``make`` combine them. ``keeps``: the reduced axis stays."""
         item, embedding = self.place(node)
         terms = [self.term(held, mapping, item, embedding) for held, mapping in node.operands]
         term = make(item, embedding, terms)

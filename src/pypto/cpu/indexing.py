@@ -1,11 +1,12 @@
 """Reading and writing by index tensors: ``gather`` and ``index_select`` are terms of nests, ``scatter_update`` copies rows.
 
-    indices  →  IndexCheckItem (stops at the first outside)  →  Gather terms, which then need no checks
+indices  →  IndexCheckItem (stops at the first outside)  →  Gather terms, which then need no checks
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pypto.cpu.fuse import BlockPlan, access_of, spread
@@ -93,12 +94,13 @@ def _paired(index: View, source: View, rank: int) -> tuple[View, View]:
     """Index [a, b] and source [a, b, columns] over the entries that have both."""
     if rank == 4:
         valid = tuple(minimum(i, s) for i, s in zip(index.valid, source.valid[:2], strict=True))
-        data = View(source.buffer, source.dtype, source.offset, (*source.strides[:2], source.strides[3]), (*source.shape[:2], source.shape[3]), (*valid, source.valid[3]))  # fmt: skip
-        return index.with_valid(valid), data
+        data = _without_unit_axis(source)
+        return index.with_valid(valid), data.with_valid((*valid, source.valid[3]))
     row, column = source.strides
-    count = index.shape[1]
-    valid = index.valid if same(index.shape[0], 1) is False else (index.valid[0], minimum(index.valid[1], source.valid[0]))
-    data = View(source.buffer, source.dtype, source.offset, (mul(row, count), row, column), (*index.shape, source.shape[1]), (*valid, source.valid[1]))  # fmt: skip
+    one_row = same(index.shape[0], 1)
+    valid = (index.valid[0], minimum(index.valid[1], source.valid[0])) if one_row else index.valid
+    strides, shape = (mul(row, index.shape[1]), row, column), (*index.shape, source.shape[1])
+    data = replace(source, strides=strides, shape=shape, valid=(*valid, source.valid[1]))
     return index.with_valid(valid), data
 
 
@@ -107,7 +109,7 @@ def _without_unit_axis(view: View) -> View:
     if view.rank != 4:
         return view
     pick = lambda items: (*items[:2], items[3])  # noqa: E731
-    return View(view.buffer, view.dtype, view.offset, pick(view.strides), pick(view.shape), pick(view.valid))
+    return replace(view, strides=pick(view.strides), shape=pick(view.shape), valid=pick(view.valid))
 
 
 NATIVE: dict[str, Callable[[BlockPlan, Op, list[Held]], Held]] = {
@@ -161,7 +163,7 @@ def _offset(context: Context, *parts: tuple[str | int, str | int]) -> str | int:
     return total
 
 
-class index_loops:  # noqa: N801
+class index_loops:
     """``with index_loops(emitter, context, view) as entry``: every entry of an integer view in row-major order, as i64."""
 
     def __init__(self, emitter: ProgramEmitter, context: Context, view: View) -> None:

@@ -1,9 +1,9 @@
 """A program as machine code in this process.
 
-    generated = generate(program, host())        LLVM text and the Python data that goes with it; picklable
-    kernel = build(program, log)                 compiled, linked with the runtime library
-    kernel.address                               void kernel(ptr block), see ARCHITECTURE.md
-    kernel.raise_error(record)                   the error that a run left in its record
+generated = generate(program, host())        LLVM text and the Python data that goes with it; picklable
+kernel = build(program, log)                 compiled, linked with the runtime library
+kernel.address                               void kernel(ptr block), see ARCHITECTURE.md
+kernel.raise_error(record)                   the error that a run left in its record
 """
 
 from __future__ import annotations

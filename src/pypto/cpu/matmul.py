@@ -115,7 +115,9 @@ def emit_product(emitter: ProgramEmitter, context: Context, item: ProductItem) -
 def _without_result(item: MatmulItem) -> MatmulItem:
     """The same product with a null result: the epilogue has it."""
     c = item.c
-    return MatmulItem(item.kind, item.a, item.b, View(Buffer(c.dtype, (), "nothing", "null"), c.dtype, 0, c.strides, c.shape, c.valid))
+    return MatmulItem(
+        item.kind, item.a, item.b, View(Buffer(c.dtype, (), "nothing", "null"), c.dtype, 0, c.strides, c.shape, c.valid)
+    )
 
 
 def _epilogue(module: Module, function: str, blocks: list[bool], scalars: list[Expression], pitch: Symbol) -> str:

@@ -228,7 +228,9 @@ def _renamed(term: Term, axes: frozenset[int], place: Mapping[int, int], renamed
     if isinstance(term, Index):
         return Index(term.dtype, axes, place[term.axis])
     if isinstance(term, Apply):
-        return Apply(term.dtype, axes, term.name, term.lower, tuple(renamed[id(t)] for t in term.arguments), term.attributes, term.recipe)
+        return Apply(
+            term.dtype, axes, term.name, term.lower, tuple(renamed[id(t)] for t in term.arguments), term.attributes, term.recipe
+        )
     if isinstance(term, Scan):
         return Scan(term.dtype, axes, renamed[id(term.operand)])
     if isinstance(term, Reduce):

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pypto.cpu.callback import SYMBOL as CALLBACK
-from pypto.cpu.context import CALL_FAILED, Context
+from pypto.cpu.context import Context
 from pypto.cpu.emit_nest import NestCode, NestEmitter
 from pypto.cpu.improve import improve
 from pypto.cpu.indexing import emit_check, emit_scatter
@@ -39,12 +38,13 @@ from pypto.cpu.sites import Site, Sites
 from pypto.cpu.split import RangedCall, choose_parallel, emit_ranged, loops_of, trips_of
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module
-from pypto.cpu.vectors import Vectors, compute_type, element_text, stored_element
-from pypto.cpu.views import Buffer, View, product, same
+from pypto.cpu.transfers import emit_call, emit_read, emit_write
+from pypto.cpu.vectors import stored_element
+from pypto.cpu.views import Buffer, product, same
 from pypto.dtypes import DataType
 from pypto.errors.runtime import LoopStepZeroInRun
 from pypto.ir.program import Program, Storage
-from pypto.ir.symbols import Expression, Scalar, Symbol, add, kind_of, mul
+from pypto.ir.symbols import Expression, Scalar, Symbol, kind_of
 
 FIRST_SLOT = 2  # of the argument block, see ARCHITECTURE.md
 
@@ -228,12 +228,6 @@ class ProgramEmitter:
         code.function = known
         return code
 
-    def _matmul(self, context: Context, item: MatmulItem) -> None:
-        emit_matmul(self, context, item)
-
-    def _product(self, context: Context, item: ProductItem) -> None:
-        emit_product(self, context, item)
-
     def _allocate(self, context: Context, item: AllocateItem) -> None:
         pass
 
@@ -243,58 +237,6 @@ class ProgramEmitter:
         if error.span is None:
             error.span = item.span
         context.require(context.value(item.condition, "bool"), error)
-
-    def _read(self, context: Context, item: ReadItem) -> None:
-        f, dtype = context.f, item.view.dtype
-        pointer = self.address(context, item.view.buffer, dtype, item.view.offset)  # type: ignore[arg-type]
-        b = Vectors(f, self.target, compute_type(dtype))
-        stored = f.load(stored_element(dtype), pointer, dtype.size)
-        element = stored_element(dtype)
-        vector = b.widen(f.define(f"insertelement <16 x {element}> zeroinitializer, {element} {stored}, i64 0"), dtype)
-        kind = item.symbol.kind
-        wide = {"int": DataType.DT_INT64, "float": DataType.DT_DOUBLE, "bool": DataType.DT_BOOL}[kind]
-        context.define(item.symbol, TYPES[kind], b.extract(b.convert(vector, wide)))
-
-    def _write(self, context: Context, item: WriteItem) -> None:
-        f, dtype = context.f, item.view.dtype
-        pointer = self.address(context, item.view.buffer, dtype, item.view.offset)  # type: ignore[arg-type]
-        kind = kind_of(item.value)
-        given = {"int": DataType.DT_INT64, "float": DataType.DT_DOUBLE, "bool": DataType.DT_BOOL}[kind]
-        b = Vectors(f, self.target, given)
-        vector = b.convert(b.splat(context.value(item.value), given), dtype)
-        element = stored_element(dtype)
-        f.store(element, f.define(f"extractelement <16 x {element}> {b.narrow(vector, dtype)}, i64 0"), pointer, dtype.size)
-
-    def _call(self, context: Context, item: CallItem) -> None:
-        f = context.f
-        views = [v for v in (*item.operands, *item.results) if isinstance(v, View)]
-        self.note_call(item, views)
-        count = len(item.scalars) + sum(1 + 3 * v.rank for v in views)
-        block = f.scratch("i64", max(1, count), 8)
-        words = [(TYPES[kind_of(s)], context.value(s)) for s in item.scalars]
-        for view in views:
-            words.append(("ptr", self.address(context, view.buffer, view.dtype, view.offset)))  # type: ignore[arg-type]
-            for size, valid, stride in zip(view.shape, view.valid, view.strides, strict=True):
-                words += [("i64", str(context.integer(x))) for x in (size, valid, mul(stride, view.dtype.size))]
-        for number, (type, word) in enumerate(words):
-            if type == "i1":
-                type, word = "i64", f.cast("zext", "i1", word, "i64")
-            f.store(type, word, f.gep("i64", block, number), 8)
-        self.module.declare("i64", CALLBACK, "i64, ptr")
-        failed = f.call("i64", f"@{CALLBACK}", ("i64", item.number), ("ptr", block))
-        record = context.lookup("record")
-        assert record is not None
-        wrong = f.icmp("ne", "i64", failed, 0)
-        with f.when(wrong):
-            f.store("i64", CALL_FAILED, record)
-        context.leave_if(wrong)
-
-    def note_call(self, item: CallItem, views: list[View]) -> None:
-        while len(self.kinds) <= item.number:
-            self.kinds.append(())
-            self.ranks.append(())
-        self.kinds[item.number] = tuple(kind_of(s) for s in item.scalars)
-        self.ranks[item.number] = tuple(v.rank for v in views)
 
     # -- control ---------------------------------------------------------------------------------------------------------------
 
@@ -331,7 +273,9 @@ class ProgramEmitter:
         start, step = context.integer(loop.start), context.integer(loop.step)
         carried = [(TYPES[a.kind], context.value(initial, a.kind)) for a, initial, _, _ in item.symbols]
         with f.loop(0, trips, 1, carried, hint="serial") as control, context.scope():
-            index = f.op("add", "i64", start, f.op("mul", "i64", control.index, step)) if (start, step) != (0, 1) else control.index
+            index = (
+                f.op("add", "i64", start, f.op("mul", "i64", control.index, step)) if (start, step) != (0, 1) else control.index
+            )
             context.define(loop.index, "i64", index)
             for (argument, _, _, _), value in zip(item.symbols, control.carried, strict=True):
                 context.define(argument, TYPES[argument.kind], value)
@@ -402,7 +346,12 @@ def streams(nest: Nest, target: Target) -> bool:
     for store in nest.stores:
         *outer, inner = store.access.strides
         size = store.access.dtype.size
-        if not same(inner, 1) or int(elements) * size < STREAMED_BYTES or store.access.buffer in read or len(store.axes) < nest.rank:
+        if (
+            not same(inner, 1)
+            or int(elements) * size < STREAMED_BYTES
+            or store.access.buffer in read
+            or len(store.axes) < nest.rank
+        ):
             return False
         if size not in (2, 4) or any(isinstance(s, Expression) or int(s) * size % 64 for s in outer):
             return False
@@ -416,15 +365,14 @@ def f_nonzero(context: Context, scalar: Expression) -> str:
 _EMIT: dict[type, Callable[..., None]] = {
     AllocateItem: ProgramEmitter._allocate,
     NestItem: ProgramEmitter._nest,
-    MatmulItem: ProgramEmitter._matmul,
-    ProductItem: ProgramEmitter._product,
-    CallItem: ProgramEmitter._call,
-    ReadItem: ProgramEmitter._read,
-    WriteItem: ProgramEmitter._write,
+    MatmulItem: emit_matmul,
+    ProductItem: emit_product,
+    CallItem: emit_call,
+    ReadItem: emit_read,
+    WriteItem: emit_write,
     CheckItem: ProgramEmitter._check,
     IndexCheckItem: emit_check,
     ScatterItem: emit_scatter,
     LoopItem: ProgramEmitter._loop,
     IfItem: ProgramEmitter._if,
 }
-__all__ = ["Generated", "ProgramEmitter", "add", "element_text", "same"]

@@ -153,7 +153,7 @@ class Scalars:
         low, high = bounds_of(arguments[1])
         if bounds_of(arguments[0])[0] >= 0 and low > 0:
             return f.op("udiv" if name == "floordiv" else "urem", "i64", *values)
-        return self._floor_division(name, *values, safe=low > 0 or high < -1)
+        return self._floor_division(name, values[0], values[1], low > 0 or high < -1)
 
     def _floor_division(self, name: str, a: str, b: str, safe: bool) -> str:
         """``//`` and ``%``; the machine's division truncates, and traps for 0 and for the smallest number by -1."""

@@ -138,7 +138,7 @@ def _piece(context: Context, call: RangedCall, size: int | None) -> str | int:
 
 def _direct(emitter: ProgramEmitter, context: Context, call: RangedCall) -> None:
     f = context.f
-    arguments = [*call.arguments, ("i64", 0), ("i64", call.total)]
+    arguments: list[tuple[str, str | int]] = [*call.arguments, ("i64", 0), ("i64", call.total)]
     if call.row_bytes == 0 and not isinstance(call.row_bytes, Expression):
         f.call("void", f"@{call.function}", *arguments)
         return
@@ -176,7 +176,7 @@ def _task(emitter: ProgramEmitter, call: RangedCall) -> str:
     slots, chunk, _ = f.arguments
     values = load_slots(f, slots, [*types, "i64", "i64", *(["i64"] if dynamic else []), "ptr"])
     record = str(values.pop()[1])
-    size = values.pop()[1] if dynamic else call.row_bytes
+    size = values.pop()[1] if dynamic else int(call.row_bytes)  # type: ignore[arg-type]  # dynamic is exactly: an expression
     (_, total), (_, piece) = values[-2:]
     del values[-2:]
     first = f.op("mul", "i64", chunk, piece)
@@ -186,7 +186,6 @@ def _task(emitter: ProgramEmitter, call: RangedCall) -> str:
     if not dynamic and size == 0:
         f.call("void", f"@{call.function}", *values)
     else:
-        assert not isinstance(size, (Expression, float))
         task = Context(emitter.module, f, emitter.sites, Frame(None), None)
         task.define("record", "ptr", record)
         rows = task.acquire(size)

@@ -20,9 +20,13 @@ from pypto.cpu.views import same
 from pypto.dtypes import DataType
 
 # Rough instruction counts of one vector of 16 lanes; only ratios matter (recompute or save, how far to unroll).
-_COSTS = {"exp": 18, "exp2": 12, "log": 22, "tanh": 30, "erf": 30, "sigmoid": 25, "div": 4, "sqrt": 6, "rsqrt": 8, "pow": 45, "tril": 3, "triu": 3}
+_COSTS = {
+    **dict.fromkeys(("tril", "triu"), 3),
+    **{"exp": 18, "exp2": 12, "log": 22, "tanh": 30, "erf": 30, "sigmoid": 25, "div": 4, "sqrt": 6, "rsqrt": 8, "pow": 45},
+}
 _CHEAP_NAMES = frozenset(
-    ["add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "eq", "ne", "lt", "le", "gt", "ge", "where", "cast", "logical_and", "logical_not", "logical_or", "floor", "ceil", "trunc", "round"]
+    ("add", "sub", "mul", "neg", "abs", "maximum", "minimum", "relu", "eq", "ne", "lt", "le", "gt", "ge", "where", "cast")
+    + ("logical_and", "logical_or", "logical_not", "floor", "ceil", "trunc", "round")
 )
 _UNKNOWN_COST = 20
 _ROUNDING_COST = 8
@@ -39,6 +43,7 @@ def cost_of(term: Term) -> int:
         return 16
     if isinstance(term, Reduce):
         return 8 if term.combine.startswith("arg") else 2
+    assert isinstance(term, Apply)
     return cost_of_name(term.name, term.dtype)
 
 

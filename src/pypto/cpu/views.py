@@ -134,7 +134,7 @@ def _reshaped_strides(shape: Sequence[Scalar], strides: Sequence[Scalar], target
             else:
                 return None
         run = source[first:i]
-        if any(not same(a[1], mul(b[0], b[1])) for a, b in zip(run, run[1:])):
+        if any(not same(a[1], mul(b[0], b[1])) for a, b in zip(run, run[1:], strict=False)):
             return None
         step: Scalar = run[-1][1] if run else 0
         inner: list[Scalar] = []
