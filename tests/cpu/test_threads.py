@@ -13,9 +13,9 @@ import pytest
 from pypto import options
 from pypto.cpu.library import Runtime, library_module, runtime_library, system_symbols
 from pypto.cpu.link import load
+from pypto.cpu.pool import system_symbols as thread_symbols
 from pypto.cpu.target import host, named
 from pypto.cpu.team import Team
-from pypto.cpu.threads import system_symbols as thread_symbols
 
 P, I = ctypes.c_void_p, ctypes.c_int64
 

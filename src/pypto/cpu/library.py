@@ -22,7 +22,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from pypto.cpu import scratch, threads
+from pypto.cpu import pool, scratch, threads
 from pypto.cpu.gemm_symbols import KIND_OF, symbols_of
 from pypto.cpu.link import Library, load
 from pypto.cpu.target import Target, host
@@ -144,7 +144,7 @@ def part_object(target: Target, name: str, make: Callable[[Target], Module]) -> 
 
 def system_symbols(target: Target) -> dict[str, int]:
     """Addresses of what the library imports from the operating system."""
-    names = [*scratch.system_symbols(), *threads.system_symbols(threads.waiting_kind(target))]
+    names = [*scratch.system_symbols(), *pool.system_symbols(pool.waiting_kind(target))]
     libraries = _system_libraries()
     return {name: address for name in names for address in [_first_address(libraries, name)] if address}
 

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pypto import options
-from pypto.cpu.threads import DEFAULT_SPINS, GOMP, OMP_THREADS, POOLED, SPINS, STATE_BYTES, STOP, WORKERS
+from pypto.cpu.team_state import DEFAULT_SPINS, GOMP, OMP_THREADS, POOLED, SPINS, STATE_BYTES, STOP, WORKERS
 
 EXIT_SECONDS = 1.0  # how long exit waits for a worker that is still inside a kernel
 
