@@ -208,9 +208,14 @@ class Kernel:
         if original is None:
             call.tensors.append(host)
             call.names.append(parameter.name)
-        alias = "" if original is None else call.names[original]
-        call.arguments[parameter.name] = TensorArgument(host.dtype, shape, alias)
-        return (host.dtype, marks, original)
+            call.arguments[parameter.name] = TensorArgument(host.dtype, shape)
+            return (host.dtype, marks, None)
+        # Sizes are read from the argument that came first: another shape of the same memory has no DYNAMIC axes.
+        name = call.names[original]
+        alike = host.shape == call.tensors[original].shape
+        shape = call.arguments[name].shape if alike else host.shape
+        call.arguments[parameter.name] = TensorArgument(host.dtype, shape, name)
+        return (host.dtype, marks if alike else host.shape, original, alike)
 
     def dimension(
         self, name: str, axis: int, mark: str | None, size: int, dimensions: dict[str, tuple[Symbol, int, str]]
