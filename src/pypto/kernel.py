@@ -8,13 +8,12 @@ tracing read; when one of them holds something else now, the kernel is traced ag
 from __future__ import annotations
 
 import dataclasses
-import enum
 import inspect
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -23,31 +22,28 @@ from pypto.compiler import CpuExecutable, Executable, compile_program, reload
 from pypto.cpu import guard as _guard
 from pypto.cpu import kernel as _machine
 from pypto.diagnostics import warn
-from pypto.enums import RunMode
 from pypto.errors.arguments import (
     DynamicSizesDiffer,
-    InvalidRunMode,
     NotAFunction,
     OverlappingArguments,
     ReadOnlyOutput,
     TensorForConstant,
     TensorInContainer,
-    UnknownJitOption,
     WrongScalar,
 )
 from pypto.errors.base import UserError
-from pypto.errors.options import OptionsNotDictionary
 from pypto.frontend import methods as _methods
+from pypto.frontend.decorator import option_values
 from pypto.frontend.entry import ScalarArgument, TensorArgument, Traced, named_dimension, trace_kernel
 from pypto.frontend.interop import HostTensor, describe, is_array
+from pypto.frontend.keys import constant_key, option_key
 from pypto.frontend.signature import AUTO, SCALAR, TENSOR, Parameter, bound, checked_shape, parameters_of
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.trace import outside_span
 from pypto.ir.symbols import Symbol
 from pypto.options import scopes as options
-from pypto.options.scopes import Scope, prepared
-from pypto.options.table import TABLE
+from pypto.options.scopes import Scope
 from pypto.runtime import kept
 from pypto.runtime.fast import fast_call
 
@@ -55,8 +51,6 @@ del _methods, _machine, _guard  # imported because it completes Tensor; because 
 
 MOST_GUARDS = 8  # guards tried one after the other before the dispatcher
 MANY = 8  # the specialisation at which a kernel says that one argument keeps recompiling it (rulings, "non-tensor arguments")
-FAMILIES = ("host", "codegen", "pass", "runtime", "verify", "debug", "run", "cpu")
-WITHOUT_EFFECT = ("new_ir", "create_new_logical_tensor")
 
 
 @dataclasses.dataclass
@@ -337,69 +331,6 @@ def _same_memory(a: HostTensor, b: HostTensor) -> bool:
     return a.address == b.address and a.bytes == b.bytes > 0 and a.dtype is b.dtype
 
 
-# -- keys ------------------------------------------------------------------------------------------------------------------------
-
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
-_BY_IDENTITY = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, type)
-
-
-class Identity:
-    """A constant that is equal only to itself; kept alive, so that its address stays its own."""
-
-    __slots__ = ("thing",)
-
-    def __init__(self, thing: Any) -> None:
-        self.thing = thing
-
-    def __hash__(self) -> int:
-        return id(self.thing)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Identity) and self.thing is other.thing
-
-
-def constant_key(value: Any) -> Any:
-    """A hashable that is equal exactly when tracing would see the same constant."""
-    kind = type(value)
-    if isinstance(value, enum.Enum) or kind in _PLAIN:
-        return (kind, repr(value)) if kind is float else (kind, value)
-    if isinstance(value, (list, tuple)):
-        return (kind, tuple(constant_key(v) for v in value))
-    if isinstance(value, dict):
-        return (kind, tuple((constant_key(k), constant_key(v)) for k, v in value.items()))
-    if isinstance(value, (set, frozenset)):
-        return (kind, frozenset(constant_key(v) for v in value))
-    if isinstance(value, np.ndarray):
-        return (kind, value.dtype.str, value.shape, value.tobytes())
-    if isinstance(value, np.generic):
-        return (kind, value.tobytes())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return (kind, tuple(constant_key(getattr(value, field.name)) for field in dataclasses.fields(value)))
-    return _object_key(value)
-
-
-def _object_key(value: Any) -> Any:
-    """Objects with an equality of their own by it, all others by identity."""
-    kind = type(value)
-    if isinstance(value, _BY_IDENTITY) or kind.__eq__ is object.__eq__ or kind.__hash__ is None:
-        return Identity(value)
-    try:
-        hash(value)
-    except TypeError:
-        return Identity(value)
-    return (kind, value)
-
-
-_option_keys: dict[int, tuple[Scope, Any]] = {}
-
-
-def option_key(scope: Scope) -> Any:
-    """What of the options a compiled variant depends on: everything that differs from the defaults."""
-    defaults = TABLE
-    changed = {k: v for k, v in scope.values.items() if k not in defaults or defaults[k].default != v}
-    return tuple((key, constant_key(value)) for key, value in sorted(changed.items()))
-
-
 # -- the decorator -------------------------------------------------------------------------------------------------------------------
 
 
@@ -426,47 +357,6 @@ def jit(function: Any = None, **given: Any) -> Any:
         return Kernel(target, values, local_names if "<locals>" in target.__qualname__ else {})
 
     return decorate if function is None else decorate(function)
-
-
-def option_values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The decorator's keywords as full option keys, checked."""
-    values: dict[str, Any] = {}
-    for name, family_values in given.items():
-        family = name.removesuffix("_options")
-        if name in WITHOUT_EFFECT:
-            continue
-        if family not in FAMILIES or not name.endswith("_options"):
-            raise UnknownJitOption(name=name, known=", ".join([*(f"{f}_options" for f in FAMILIES), *WITHOUT_EFFECT]))
-        if family_values is not None and not isinstance(family_values, Mapping):
-            raise OptionsNotDictionary(family=family, got=type(family_values).__name__, example=example_option(family))
-        if family_values is not None:
-            values.update({f"{family}.{key}": value for key, value in dict(family_values).items()})
-    mode = values.get("runtime.run_mode")
-    if mode is not None:
-        if mode not in (0, 1):
-            raise InvalidRunMode()
-        values["runtime.run_mode"] = int(mode)
-        notice(RunMode(int(mode)))
-    return prepared(values)
-
-
-def example_option(family: str) -> str:
-    """Some option of a family, for messages."""
-    return next((key.partition(".")[2] for key in TABLE if key.startswith(family + ".")), "option")
-
-
-_noticed: set[RunMode] = set()
-
-
-def notice(mode: RunMode) -> None:
-    """Once per process: there is no NPU here, and no timing model yet."""
-    if mode in _noticed:
-        return
-    _noticed.add(mode)
-    if mode is RunMode.NPU:
-        warn("run_mode NPU: there is no NPU here, kernels run on the CPU")
-    else:
-        warn("run_mode SIM: numbers come from the CPU; there is no timing model yet")
 
 
 __all__ = ["Kernel", "Tensor", "jit"]

@@ -181,7 +181,8 @@ def short_circuit(interpreter: Interpreter, frame: Frame, first: Any, rest: Call
 
 def _logic(first: Any, second: Any, conjunction: bool) -> Any:
     a, b = scalar_of(first), scalar_of(second)
-    assert a is not None and b is not None
+    assert a is not None
+    assert b is not None
     if ir.kind_of(a) == ir.kind_of(b) == "bool":
         return collapse(SymbolicScalar(ir.logical_and(a, b) if conjunction else ir.logical_or(a, b)))
     chosen = (b, a) if conjunction else (a, b)

@@ -24,12 +24,15 @@ from pypto.frontend.tensor import Tensor
 from pypto.frontend.trace import OpenLoop
 from pypto.frontend.values import (
     collapse,
+    converted,
     describe,
+    fits,
     is_number,
     leaves,
     rebuilt,
     same_static,
     same_structure,
+    wider_kind,
     write_into,
 )
 from pypto.ir import symbols as ir
@@ -393,24 +396,3 @@ class Body:
 
     def outer(self, leaf: Any) -> Any:
         return self.tracer.handle(leaf) if isinstance(leaf, Value) else collapse(leaf)
-
-
-def converted(scalar: Scalar, kind: str) -> Scalar:
-    """``scalar`` as a wider kind."""
-    return scalar if ir.kind_of(scalar) == kind or kind == "bool" else ir.apply(kind, scalar)
-
-
-def wider_kind(a: str, b: str) -> str:
-    order = ("bool", "int", "float")
-    return order[max(order.index(a), order.index(b))]
-
-
-def fits(before: Any, after: Any) -> bool:
-    """Whether a value may take the place of another after zero trips."""
-    if isinstance(before, Tensor) and isinstance(after, Tensor):
-        a, b = before._type(), after._type()
-        return a is not None and b is not None and (a.dtype, a.shape) == (b.dtype, b.shape)
-    if is_number(before) and is_number(after):
-        a_kind, b_kind = ir.kind_of(scalar_of(before)), ir.kind_of(scalar_of(after))  # type: ignore[arg-type]
-        return wider_kind(a_kind, b_kind) == b_kind
-    return same_static(before, after)

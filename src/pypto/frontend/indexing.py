@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pypto.errors.frontend import (
+from pypto.errors.regions import (
     GatherAxis,
     IndexCount,
     IndexKind,

@@ -11,10 +11,11 @@ from typing import Any
 
 from pypto.dtypes import DataType
 from pypto.errors.base import UserError
-from pypto.errors.frontend import (
+from pypto.errors.frontend import NotIterable, WriteIntoView
+from pypto.errors.operations import OutsideKernel
+from pypto.errors.regions import (
     AssembleArguments,
     MovedNotTensor,
-    NotIterable,
     ReshapeInplace,
     ReshapeNeedsIntegers,
     ReshapeSize,
@@ -22,9 +23,7 @@ from pypto.errors.frontend import (
     StoreShape,
     StoreType,
     ViewArguments,
-    WriteIntoView,
 )
-from pypto.errors.operations import OutsideKernel
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor, as_user
 from pypto.frontend.trace import Tracer

@@ -116,3 +116,27 @@ def same_static(a: Any, b: Any) -> bool:
     if isinstance(a, (Tensor, SymbolicScalar)) or isinstance(b, (Tensor, SymbolicScalar)):
         return False
     return type(a) is type(b) and isinstance(a, _STATIC) and a == b
+
+
+# -- fitting ----------------------------------------------------------------------------------------------------------------------
+
+
+def converted(scalar: ir.Scalar, kind: str) -> ir.Scalar:
+    """``scalar`` as a wider kind."""
+    return scalar if ir.kind_of(scalar) == kind or kind == "bool" else ir.apply(kind, scalar)
+
+
+def wider_kind(a: str, b: str) -> str:
+    order = ("bool", "int", "float")
+    return order[max(order.index(a), order.index(b))]
+
+
+def fits(before: Any, after: Any) -> bool:
+    """Whether a value may take the place of another after zero trips."""
+    if isinstance(before, Tensor) and isinstance(after, Tensor):
+        a, b = before._type(), after._type()
+        return a is not None and b is not None and (a.dtype, a.shape) == (b.dtype, b.shape)
+    if is_number(before) and is_number(after):
+        a_kind, b_kind = ir.kind_of(scalar_of(before)), ir.kind_of(scalar_of(after))  # type: ignore[arg-type]
+        return wider_kind(a_kind, b_kind) == b_kind
+    return same_static(before, after)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from pypto.dtypes import DataType
-from pypto.errors.frontend import ReshapeNeedsIntegers, ReshapeSize
 from pypto.errors.operations import (
     LengthMismatch,
     ReinterpretSize,
     SqueezeAxis,
 )
+from pypto.errors.regions import ReshapeNeedsIntegers, ReshapeSize
 from pypto.errors.runtime import RegionOutOfBounds
 from pypto.ir.program import Operand, TensorType
 from pypto.ir.symbols import Expression, Scalar, add, compare, floordiv, logical_and, logical_or, maximum, minimum, mul, sub

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pypto.errors.operations import LengthMismatch, ReshapePartial, ValidShapeTooLarge
-from pypto.errors.frontend import ReshapeSize
+from pypto.errors.regions import ReshapeSize
 from pypto.errors.runtime import PartialNotRepresentable, ShapesDisagree, ValidShapeOutOfBounds
 from pypto.ir.symbols import Expression, Scalar, compare, floordiv, logical_and, mod, mul
 from pypto.ops.guards import require

@@ -61,7 +61,7 @@ def _check(function: Function, index: int, parameter: Storage, host: HostTensor)
 def _executable(function: Function) -> Any:
     """Compiled once per set of options."""
     from pypto.compiler import compile_program
-    from pypto.kernel import option_key
+    from pypto.frontend.keys import option_key
     from pypto.options.scopes import current
 
     key = option_key(current())
