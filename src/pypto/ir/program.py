@@ -20,8 +20,8 @@ locals, in-place reshapes of either. Only these ops touch storages, everything e
     write(storage, scalar)                ``indices=``: one element from a scalar
     print(...)            ``text=`` parts interleaved with operands;  check(scalar) ``error=``: stop with that error unless true
 
-A *shape* is the allocated extent, ``valid`` how much of it holds data; both are tuples of Scalar. What lies between is undefined and never read.
-Loops and branches carry rebound values as block arguments (``Carried``) and results; storages need no carrying.
+A *shape* is the allocated extent, ``valid`` how much of it holds data; both are tuples of Scalar. What lies between is undefined and
+never read. Loops and branches carry rebound values as block arguments (``Carried``) and results; storages need no carrying.
 """
 
 from __future__ import annotations

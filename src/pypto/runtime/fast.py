@@ -102,15 +102,14 @@ def watched_by(watch: Watch) -> list[Watched] | None:
     """What the guard must check besides the arguments; None when something can only be checked by Python."""
     from pypto.cpu.guard import Watched
 
-    if watch.classes or any(type(space) is not dict for space, _, _ in watch.names.values()):
+    names = [(space, name, value) for space, name, value in watch.names.values() if type(space) is dict]
+    if watch.classes or len(names) < len(watch.names):
         return None
     places = _places()
     if places is None:
         return None
     cell_at, function_at = places
-    missing = [(space, name) for space, name, _ in watch.names.values() if name not in space]
-    entries = [Watched.entry(space, name) for space, name in missing]
-    entries += [Watched.entry(space, name, value) for space, name, value in watch.names.values() if name in space]
+    entries = [Watched.entry(space, name, value) if name in space else Watched.entry(space, name) for space, name, value in names]
     entries += [Watched.word(cell, cell_at, value) for cell, value in watch.cells.values()]
     for function, *parts in watch.functions.values():
         entries += [Watched.word(function, at, part) for at, part in zip(function_at, parts, strict=True) if part is not None]
