@@ -58,7 +58,7 @@ def is_native(row: Operation) -> bool:
 
 def compiled_types() -> list[str]:
     """Labels of the element types for which native operations are compiled; with any other the reference computes."""
-    from pypto.cpu.plan import NATIVE
+    from pypto.cpu.compute import NATIVE
 
     return sorted(dtype.label for dtype in NATIVE)
 
