@@ -158,6 +158,8 @@ def test_reshape_of_a_view_that_may_reach_past_the_end_guards_its_inner_axes():
         found = inferred("reshape", typed((1, 8), (one, m)), shape=(8,))
     assert not needed
     assert [ir.evaluate(found.valid[0], {one: v, m: 5}) for v in (0, 1)] == [0, 5]
+    found = inferred("reshape", typed((4, 8, 1), (4, m, one)), shape=(4, 8))
+    assert [ir.evaluate(found.valid[0], {one: v, m: 5}) for v in (0, 1)] == [0, 4] and found.valid[1] == m
 
 
 def test_unsqueeze_of_a_partial_view_then_flattened():

@@ -58,12 +58,16 @@ def reshaped_valid(shape: Extents, valid: Extents, target: Extents) -> tuple[Sca
     if all(same(v, s) for v, s in zip(valid, shape, strict=True)):
         return tuple(target)
     result: list[Scalar] = []
+    flat: Scalar = 1  # 0 when an axis of size 1 that disappears holds nothing
     for sources, targets in groups(shape, target):
+        if not targets:
+            flat = mul(flat, product([valid[a] for a in sources]))
+            continue
         part = _group([shape[a] for a in sources], [valid[a] for a in sources], [target[a] for a in targets])
         if part is None:
             raise ReshapePartial(source=list(shape), valid=list(valid), target=list(target))
         result += part
-    return tuple(result)
+    return (mul(flat, result[0]), *result[1:]) if result else ()
 
 
 def groups(shape: Extents, target: Extents) -> list[tuple[list[int], list[int]]]:
@@ -99,8 +103,6 @@ def _group(shape: list[Scalar], valid: list[Scalar], target: list[Scalar]) -> li
         return list(target)
     inner = [(s, v) for s, v in zip(shape, valid, strict=True) if not (is_one(s) and is_one(v))]
     places = [a for a, size in enumerate(target) if not is_one(size)] or [len(target) - 1]
-    if not target:
-        return None
     result: list[Scalar] = [1] * len(target)
     if len(inner) == 1 and len(places) == 1:
         result[places[0]] = inner[0][1]
