@@ -127,7 +127,7 @@ def cache(parsed: argparse.Namespace) -> int:
     entries = kept.entries(parsed.kernel)
     print(f"{kept.directory or 'in memory only'}: {len(entries)} entries, {sum(e.bytes for e in entries) / 1e6:.2f} MB")
     for entry in entries:
-        print(_described(entry) if parsed.action == "ls" else _explained(entry))
+        print(_described(entry) if parsed.action == "ls" else _explained(entry, kept.reason(entry, entries)))
     return 0
 
 
@@ -136,9 +136,8 @@ def _described(entry: Any) -> str:
     return f"  {entry.key[:12]}  {entry.about.kernel:24}  {entry.bytes / 1024:8.1f} KB  used {used}"
 
 
-def _explained(entry: Any) -> str:
+def _explained(entry: Any, reason: str) -> str:
     made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.about.created))
-    reason = entry.about.reason or "no reason recorded"
     return f"  {entry.about.kernel:24}  {made}  {entry.about.compile_seconds * 1e3:8.1f} ms  {reason}  {entry.about.source_file}"
 
 

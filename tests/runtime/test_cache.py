@@ -151,3 +151,13 @@ def test_many_processes_at_once(tmp_path: Path) -> None:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors.decode()
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_the_reason_of_an_entry_comes_from_the_older_ones_of_its_kernel(tmp_path):
+    one, parts = ObjectCache(tmp_path), {"source": "def f", "options": ""}
+    for number, changed in enumerate(({}, {"options": "threads=2"}, {"source": "def g"})):
+        now = parts | changed
+        about = Metadata(kernel="f", parts=fingerprints(now), created=1000.0 + number)
+        one.put(key_of(now), b"code", about)
+    entries = sorted(one.entries(), key=lambda entry: entry.about.created)
+    assert [one.reason(entry, entries) for entry in entries] == ["first compilation", "changed: options", "changed: source"]

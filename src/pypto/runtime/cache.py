@@ -27,7 +27,7 @@ import struct
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -155,11 +155,18 @@ class ObjectCache:
     def why(self, kernel: str, parts: Mapping[str, str | bytes]) -> str:
         """Why ``kernel`` has no entry for these parts: ``first compilation`` or the parts that differ from the nearest entry."""
         now = fingerprints(parts)
-        candidates = [_changed(entry.about.parts, now) for entry in self.entries(kernel)]
-        if not candidates:
-            return "first compilation"
-        nearest = min(candidates, key=len)
-        return f"changed: {', '.join(nearest)}" if nearest else "entry was dropped"
+        return _reason([_changed(entry.about.parts, now) for entry in self.entries(kernel)])
+
+    @staticmethod
+    def reason(entry: Entry, entries: Sequence[Entry]) -> str:
+        """Why ``entry`` was compiled, found by comparing it with the older ones of its kernel among ``entries``.
+
+        Storing an entry looks at no other one: the directory may hold thousands.
+        """
+        if entry.about.reason:
+            return entry.about.reason
+        same = [one.about for one in entries if one.about.kernel == entry.about.kernel and one.about.created < entry.about.created]
+        return _reason([_changed(about.parts, entry.about.parts) for about in same])
 
     def _path(self, key: str) -> Path:
         assert self.directory is not None
@@ -243,6 +250,14 @@ def _decode(image: bytes) -> tuple[Metadata, bytes] | None:
 
 def _changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+
+
+def _reason(candidates: list[list[str]]) -> str:
+    """``candidates``: for every other entry, the parts that differ."""
+    if not candidates:
+        return "first compilation"
+    nearest = min(candidates, key=len)
+    return f"changed: {', '.join(nearest)}" if nearest else "entry was dropped"
 
 
 def _with_status(directory: Path | None, suffix: str) -> Iterator[tuple[Path, os.stat_result]]:

@@ -89,7 +89,6 @@ def keep(function: FunctionType, parts: Mapping[str, bytes], traced: Any, execut
         source_file=function.__code__.co_filename,
         target=parts["target"].decode(),
         parts=fingerprints(parts),
-        reason=cache().why(function.__qualname__, parts),
         compile_seconds=seconds,
         created=time.time(),
     )
