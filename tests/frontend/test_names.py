@@ -71,7 +71,9 @@ def test_names_of_nested_functions_are_live_everywhere():
 
 
 def test_break_and_continue_of_python_loops():
-    (loop, _), found = flow("for i in r:\n    if c:\n        a = 1\n        break\n    if d:\n        continue\n    a = 2\nuse(a)")
+    (loop, _), found = flow(
+        "for i in r:\n    if c:\n        a = 1\n        break\n    if d:\n        continue\n    a = 2\nuse(a)"
+    )
     assert {"a", "c", "d"} <= found.live_into(loop)
 
 

@@ -259,6 +259,18 @@ class WrongValue(UserError, ValueError):
     message = "{function}(): {problem}"
 
 
+class UnsupportedUse(UserError, TypeError):
+    """Python's own refusal of an operation on one of our objects."""
+
+    code = 0xF00001
+    message = "{problem}"
+
+
+class UnknownMember(UserError, AttributeError):
+    code = 0xF00004
+    message = "{problem}"
+
+
 class KernelAssertion(UserError, AssertionError):
     code = 0xF0FFFF
     message = "AssertionError: {text}"

@@ -7,6 +7,7 @@ One handler per node type, entered in two tables by the sibling modules: ``expre
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from pypto.errors.base import UserError
-from pypto.errors.frontend import RecursionWithoutEnd
+from pypto.errors.frontend import RecursionWithoutEnd, UnknownMember, UnsupportedUse
 from pypto.frontend.frames import Frame
 from pypto.frontend.python import Code, code_of
 from pypto.frontend.trace import Tracer
@@ -98,6 +99,9 @@ class Interpreter:
         except RecursionError as error:
             raise stamp(RecursionWithoutEnd(name=frame.code.name), tracer) from error
         except Exception as error:
+            ours = about_ours(error)
+            if ours is not None:
+                raise stamp(ours, tracer) from error
             note_place(error, tracer)
             raise
         finally:
@@ -121,6 +125,23 @@ def stamp(error: UserError, tracer: Tracer) -> UserError:
         error.span = span
         error.chain = error.chain or span.callers
     return error
+
+
+_OURS = re.compile(r"\b(Tensor|SymbolicScalar|DataType|Element|DeviceRange|Kernel|FunctionMarker|TensorAnnotation)\b")
+
+
+def about_ours(error: Exception) -> UserError | None:
+    """A catalogue error for Python's refusal (``unsupported operand …``) of something done with one of our objects."""
+    if not isinstance(error, (TypeError, AttributeError)) or not _OURS.search(str(error)):
+        return None
+    if getattr(error, "pypto_users", False):
+        return None
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or not traceback.tb_frame.f_globals.get("__name__", "").startswith("pypto.frontend."):
+        return None
+    return (UnsupportedUse if isinstance(error, TypeError) else UnknownMember)(problem=str(error))
 
 
 def note_place(error: Exception, tracer: Tracer) -> None:

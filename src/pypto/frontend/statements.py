@@ -230,6 +230,9 @@ def raise_(interpreter: Interpreter, frame: Frame, node: ast.Raise) -> None:
     error = interpreter.value(frame, node.exc) if node.exc is not None else None
     cause = MISSING if node.cause is None else interpreter.value(frame, node.cause)
     frame.node = node
+    error = error() if isinstance(error, type) and issubclass(error, BaseException) else error
+    if isinstance(error, BaseException):
+        error.__dict__["pypto_users"] = True  # raised on purpose: it stays what it is
     if cause is MISSING:
         raise error  # type: ignore[misc]
     raise error from cause  # type: ignore[misc]
