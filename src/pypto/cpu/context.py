@@ -33,7 +33,6 @@ class Context:
         self.captures: list[Known] = []
         self.scalars = Scalars(self)
         self.serial = parent is not None
-        self.sequence = "0"
         self.span: Span | None = None
         self.stop = f.new_label("stop")
         self.may_stop = False
@@ -111,9 +110,9 @@ class Context:
             target = self.f.gep("i64", place, number)
             self.f.store("double" if kind == "float" else "i64", value, target)
         self.scalars.guarded -= 1
-        record = self.lookup("record")
+        record, sequence = self.lookup("record"), self.lookup("sequence")  # the iteration of a parallel loop
         assert record is not None
-        arguments = (("ptr", record), ("i64", self.sequence), ("i64", site + 1), ("ptr", place), ("i64", len(facts)))
+        arguments = (("ptr", record), ("i64", sequence or "0"), ("i64", site + 1), ("ptr", place), ("i64", len(facts)))
         self.f.call("void", self.module.require("fail", make_fail), *arguments)
         self.leave()
 

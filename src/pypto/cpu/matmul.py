@@ -14,7 +14,6 @@ from pypto.cpu.items import MatmulItem, ProductItem
 from pypto.cpu.nests import Access, redirect
 from pypto.cpu.scalars import TYPES
 from pypto.cpu.split import load_slots, store_slots
-from pypto.cpu.text import Module
 from pypto.cpu.views import Buffer, View, product, same
 from pypto.dtypes import DataType
 from pypto.ir.symbols import Expression, Scalar, Symbol, kind_of
@@ -106,7 +105,7 @@ def emit_product(emitter: ProgramEmitter, context: Context, item: ProductItem) -
     code = emitter.nest_code(nest, tile=True)
     arguments = [("ptr", emitter.address(context, p.buffer, p.dtype, p.offset)) for p in code.pointers if p.buffer is not block]  # type: ignore[arg-type]
     arguments += [(TYPES[kind_of(s)], context.value(s)) for s in code.scalars if s is not pitch]
-    epilogue = _epilogue(emitter.module, code.function, [p.buffer is block for p in code.pointers], code.scalars, pitch)
+    epilogue = _epilogue(emitter, code.function, [p.buffer is block for p in code.pointers], code.scalars, pitch)
     slots = store_slots(context.f, arguments)
     values = _arguments(emitter, context, _without_result(matmul), [0] * (matmul.c.rank - 2))
     _parallel(context, matmul.kind, values, f"@{epilogue}", slots)
@@ -120,12 +119,12 @@ def _without_result(item: MatmulItem) -> MatmulItem:
     )
 
 
-def _epilogue(module: Module, function: str, blocks: list[bool], scalars: list[Expression], pitch: Symbol) -> str:
+def _epilogue(emitter: ProgramEmitter, function: str, blocks: list[bool], scalars: list[Expression], pitch: Symbol) -> str:
     """``epilogue(argument, row, rows, column, columns, block, ld)`` around a nest that takes a range of rows and lanes."""
-    name = f"epilogue_{len(module.functions)}"
+    name = f"epilogue_{emitter.planner.next_number()}"
     names = ("argument", "row", "rows", "column", "columns", "block", "ld")
     types = ("ptr", "i64", "i64", "i64", "i64", "ptr", "i64")
-    f = module.function("void", name, list(zip(types, names, strict=True)), linkage="internal")
+    f = emitter.module.function("void", name, list(zip(types, names, strict=True)), linkage="internal")
     argument, row, rows, column, columns, block, pitch_value = f.arguments
     kinds = ["ptr" for is_block in blocks if not is_block] + [TYPES[kind_of(s)] for s in scalars if s is not pitch]
     given = iter(load_slots(f, argument, kinds))
@@ -137,7 +136,7 @@ def _epilogue(module: Module, function: str, blocks: list[bool], scalars: list[E
     values += [("i64", column), ("i64", f.op("add", "i64", column, columns))]
     f.call("void", f"@{function}", *values)
     f.ret()
-    return name
+    return emitter.unique(f)
 
 
 def _start(emitter: ProgramEmitter, context: Context, view: View, position: list[str | int]) -> str:

@@ -30,21 +30,20 @@ from pypto.cpu.items import (
     WriteItem,
 )
 from pypto.cpu.matmul import emit_matmul, emit_product
-from pypto.cpu.memory import Frame, Memory
+from pypto.cpu.memory import Memory
 from pypto.cpu.nests import Nest, collapsed
+from pypto.cpu.outline import Outliner
 from pypto.cpu.plan import Planner
 from pypto.cpu.scalars import TYPES
 from pypto.cpu.sites import Site, Sites
 from pypto.cpu.split import RangedCall, choose_parallel, emit_ranged, loops_of, trips_of
 from pypto.cpu.target import Target
-from pypto.cpu.text import Function, Module
+from pypto.cpu.text import Module
 from pypto.cpu.transfers import emit_call, emit_read, emit_write
-from pypto.cpu.vectors import stored_element
-from pypto.cpu.views import Buffer, product, same
-from pypto.dtypes import DataType
+from pypto.cpu.views import product, same
 from pypto.errors.runtime import LoopStepZeroInRun
 from pypto.ir.program import Program, Storage
-from pypto.ir.symbols import Expression, Scalar, Symbol, kind_of
+from pypto.ir.symbols import Expression, Symbol, kind_of
 
 FIRST_SLOT = 2  # of the argument block, see ARCHITECTURE.md
 
@@ -63,7 +62,7 @@ class Generated:
     externals: list[str] = field(default_factory=list)
 
 
-class ProgramEmitter:
+class ProgramEmitter(Outliner):
     def __init__(self, program: Program, target: Target, poison: bool = False) -> None:
         self.poison = poison  # fill fresh memory with ones (NaN), for tests
         self.program = program
@@ -120,57 +119,26 @@ class ProgramEmitter:
             value = f.icmp("ne", "i64", value, 0) if symbol.kind == "bool" else value
         context.define(symbol, TYPES[symbol.kind], value)
 
-    def _arena(self, context: Context, frame: Frame) -> str | int:
-        f = context.f
-        size: str | int = frame.size
-        places: list[tuple[Buffer, str | int]] = []
-        for buffer, amount in frame.dynamic:
-            places.append((buffer, size))
-            rounded = f.op("and", "i64", f.op("add", "i64", context.value(amount, "int"), 63), -64)
-            size = f.op("add", "i64", size, rounded)
-        if size == 0:
-            return 0
-        arena = context.acquire(size)
-        if self.poison:
-            fill = (("ptr", arena), ("i8", 255), ("i64", size), ("immarg i1", "false"))
-            f.intrinsic("void", "llvm.memset.p0.i64", *fill)
-        context.define(("arena", id(frame)), "ptr", arena)
-        for buffer, place in places:
-            context.define(buffer, "ptr", f.gep("i8", arena, place))
-        return size
-
-    def _close(self, context: Context, size: str | int) -> None:
-        f = context.f
-        if context.may_stop:
-            f.jump(context.stop)
-            f.block(context.stop)
-        if size != 0:
-            arena = context.scopes[0]["arena", id(context.frame)][1]
-            with f.when(f.icmp("ne", "ptr", arena, "null")):
-                context.release(arena, size)
-
-    # -- addresses -------------------------------------------------------------------------------------------------------------
-
-    def base(self, context: Context, buffer: Buffer) -> str:
-        found = context.lookup(buffer)
-        if found is not None:
-            return found
-        frame = self.memory.owner[buffer]
-        arena = context.lookup(("arena", id(frame)))
-        assert arena is not None, buffer
-        made = context.f.gep("i8", arena, frame.offsets[buffer])
-        context.define(buffer, "ptr", made)
-        return made
-
-    def address(self, context: Context, buffer: Buffer, dtype: DataType, offset: Expression | int) -> str:
-        base = self.base(context, buffer)
-        return context.f.gep(stored_element(dtype), base, context.integer(offset))
-
     # -- items -----------------------------------------------------------------------------------------------------------------
 
     def emit_items(self, context: Context, items: list[Item]) -> None:
+        """Items in order. Long blocks are cut into functions: code generation takes more than linear time for a function."""
+        if len(items) <= 2 * SEGMENT:
+            for item in items:
+                _EMIT[type(item)](self, context, item)
+            return
+        run: list[Item] = []
         for item in items:
-            _EMIT[type(item)](self, context, item)
+            if _defines_symbols(item):
+                self._segment(context, run)
+                run = []
+                _EMIT[type(item)](self, context, item)
+                continue
+            run.append(item)
+            if len(run) == SEGMENT:
+                self._segment(context, run)
+                run = []
+        self._segment(context, run)
 
     def _nest(self, context: Context, item: NestItem) -> None:
         if not item.nest.guards:
@@ -220,8 +188,7 @@ class ProgramEmitter:
         text = emitter.f.text()
         known = self.codes.get(text)
         if known is None:
-            known = f"nest_{len(self.codes)}"
-            self.codes[text] = known
+            known = self.codes[text] = f"nest_{len(self.codes)}"
             emitter.f.header = emitter.f.header.replace("@NEST(", f"@{known}(")
             emitter.f.name = known
             self.module.functions[known] = emitter.f
@@ -304,34 +271,12 @@ class ProgramEmitter:
 
         self.outlined(context, "loop", item, product([trips_of(loop.loop) for loop in loops]), None, body)
 
-    def outlined(
-        self,
-        context: Context,
-        hint: str,
-        item: LoopItem | None,
-        total: Scalar,
-        nanoseconds: float | None,
-        body: Callable[[Context, str], None],
-    ) -> None:
-        """Run ``body`` for every number below ``total``, in a function of its own that tasks can call on parts of the range."""
-        name = f"{hint}_{len(self.module.functions)}"
-        f = Function(self.module, "", name, [])
-        self.module.functions[name] = f  # reserves the name
-        inner = Context(self.module, f, self.sites, self.memory.frames[item] if item else Frame(None), context)
-        size = self._arena(inner, inner.frame)
-        with f.loop("%first", "%last", 1, hint="iteration") as control, inner.scope():
-            inner.sequence = control.index
-            body(inner, control.index)
-        self._close(inner, size)
-        f.ret()
-        parameters = [f"{type} %c{i}" for i, (type, _) in enumerate(inner.captures)]
-        f.header = f"define internal void @{name}({', '.join([*parameters, 'i64 %first', 'i64 %last'])}) noinline #0"
-        call = RangedCall(name, list(inner.captures), context.integer(total), 1, nanoseconds, 0)
-        emit_ranged(self, context, call, None if isinstance(total, Expression) else int(total))
-        if inner.may_stop:
-            record = context.lookup("record")
-            assert record is not None
-            context.leave_if(context.f.icmp("ne", "i64", context.f.load("i64", record), 0))
+
+SEGMENT = 48  # items of a long block that become one function
+
+
+def _defines_symbols(item: Item) -> bool:
+    return isinstance(item, ReadItem) or (isinstance(item, (LoopItem, IfItem)) and bool(item.symbols))
 
 
 STREAMED_BYTES = 32 << 20  # outputs from here on bypass the caches: smaller ones lose by it (design notes, section 5)

@@ -19,7 +19,7 @@ from pypto.ir.symbols import Expression, Scalar, Symbol, bounds_of, compare, flo
 from pypto.ir.symbols import add as add_scalars
 
 if TYPE_CHECKING:
-    from pypto.cpu.program import ProgramEmitter
+    from pypto.cpu.outline import Outliner
 
 SERIAL_BELOW = 20_000.0  # nanoseconds: less work than this is not worth waking another thread (design notes, threads)
 PIECE = 12_000.0  # nanoseconds of work in a piece, at least
@@ -98,7 +98,7 @@ class RangedCall:
     splits: bool = True
 
 
-def emit_ranged(emitter: ProgramEmitter, context: Context, call: RangedCall, size: int | None) -> None:
+def emit_ranged(emitter: Outliner, context: Context, call: RangedCall, size: int | None) -> None:
     """Call a ranged function, as tasks when worthwhile. ``size``: upper bound of the total when it is known."""
     work = None if size is None or call.nanoseconds is None else size * call.nanoseconds
     if context.serial or not call.splits or (work is not None and work < SERIAL_BELOW) or size == 1:
@@ -136,7 +136,7 @@ def _piece(context: Context, call: RangedCall, size: int | None) -> str | int:
     return f.op("mul", "i64", f.op("udiv", "i64", f.op("add", "i64", most, unit - 1), unit), unit)
 
 
-def _direct(emitter: ProgramEmitter, context: Context, call: RangedCall) -> None:
+def _direct(emitter: Outliner, context: Context, call: RangedCall) -> None:
     f = context.f
     arguments: list[tuple[str, str | int]] = [*call.arguments, ("i64", 0), ("i64", call.total)]
     if call.row_bytes == 0 and not isinstance(call.row_bytes, Expression):
@@ -167,11 +167,11 @@ def load_slots(f: Function, slots: str, types: Sequence[str]) -> list[tuple[str,
     return values
 
 
-def _task(emitter: ProgramEmitter, call: RangedCall) -> str:
+def _task(emitter: Outliner, call: RangedCall) -> str:
     """``void task(ptr slots, i64 chunk, i64 worker)``: unpacks the slots and calls the function on its piece."""
     types = [type for type, _ in call.arguments]
     dynamic = isinstance(call.row_bytes, Expression)
-    name = f"task_{len(emitter.module.functions)}"
+    name = f"task_{emitter.planner.next_number()}"
     f = emitter.module.function("void", name, [("ptr", "slots"), ("i64", "chunk"), ("i64", "worker")], linkage="internal")
     slots, chunk, _ = f.arguments
     values = load_slots(f, slots, [*types, "i64", "i64", *(["i64"] if dynamic else []), "ptr"])
@@ -194,7 +194,7 @@ def _task(emitter: ProgramEmitter, call: RangedCall) -> str:
         f.jump(task.stop)
         f.block(task.stop)
     f.ret()
-    return name
+    return emitter.unique(f)
 
 
 __all__ = ["RangedCall", "Symbol", "choose_parallel", "emit_ranged", "loops_of", "trips_of"]
