@@ -10,6 +10,7 @@ from programs import agree, both, launch, random_array
 
 import pypto.ops  # noqa: F401  enters the rows
 from pypto import options
+from pypto.cpu import split
 from pypto.cpu.kernel import Kernel, build, generate
 from pypto.cpu.library import runtime_library
 from pypto.cpu.target import host
@@ -298,8 +299,15 @@ def test_division_by_zero_and_index():
     assert out[3] == 3
 
 
+@pytest.fixture
+def eager_tasks(monkeypatch):
+    """Any independent work becomes tasks, however little it is."""
+    monkeypatch.setattr(split, "SERIAL_BELOW", 0.0)
+    monkeypatch.setattr(split, "PIECE", 1.0)
+
+
 @pytest.mark.parametrize("independent", [False, True])
-def test_independent_loops(independent):
+def test_independent_loops(independent, eager_tasks):
     b = Builder("parallel")
     x, y = matrix(b, "x", 3, 5, 70), matrix(b, "y", 3, 5, 70)
     outer: list = []
@@ -314,7 +322,7 @@ def test_independent_loops(independent):
     agree(b.finish(), [array(3, 5, 70), np.zeros((3, 5, 70), np.float32)], ulps=16)
 
 
-def test_first_error_of_a_parallel_loop():
+def test_first_error_of_a_parallel_loop(eager_tasks):
     b = Builder("parallel")
     table, x, y = matrix(b, "t", 64, dtype=I32), matrix(b, "x", 8), matrix(b, "y", 64, 1)
     with b.loop(0, 64, independent=True) as i:

@@ -15,6 +15,7 @@ from pypto.cpu.nests import Access, redirect
 from pypto.cpu.scalars import TYPES
 from pypto.cpu.split import load_slots, store_slots
 from pypto.cpu.views import Buffer, View, product, same
+from pypto.cpu.work import MULTIPLIES_PER_NANOSECOND
 from pypto.dtypes import DataType
 from pypto.ir.symbols import Expression, Scalar, Symbol, kind_of
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pypto.cpu.program import ProgramEmitter
 
 _MATMUL = "ptr, i64, i64, ptr, i64, i64, i64, i64, i64, ptr, i64, i64"
-_MULTIPLIES_PER_NANOSECOND = 50  # fp32 on one core, with packing; the estimate only decides what is worth a task
 _LARGE_PRODUCT = 30_000_000  # multiplications: from here on one product keeps all workers busy
 
 
@@ -39,7 +39,7 @@ def emit_matmul(emitter: ProgramEmitter, context: Context, item: MatmulItem) -> 
         with f.loop(0, context.integer(count), 1, hint="batch") as loop, context.scope():
             _one(emitter, context, item, _positions(context, batch, loop.index))
         return
-    nanoseconds = None if isinstance(work, Expression) else int(work) / _MULTIPLIES_PER_NANOSECOND
+    nanoseconds = 1e6 if isinstance(work, Expression) else int(work) / MULTIPLIES_PER_NANOSECOND
 
     def body(inner: Context, index: str) -> None:
         _one(emitter, inner, item, _positions(inner, batch, index))

@@ -74,7 +74,7 @@ class Outliner:
         hint: str,
         item: LoopItem | None,
         total: Scalar,
-        nanoseconds: float | None,
+        nanoseconds: float,
         body: Callable[[Context, str], None],
     ) -> None:
         """Run ``body`` for every number below ``total``, in a function of its own that tasks can call on parts of the range."""
@@ -88,7 +88,7 @@ class Outliner:
         f.ret()
         parameters = [f"{type} %c{i}" for i, (type, _) in enumerate(inner.captures)]
         f.header = f"define internal void @{name}({', '.join([*parameters, 'i64 %first', 'i64 %last'])}) noinline #0"
-        call = RangedCall(self.unique(f), list(inner.captures), context.integer(total), 1, nanoseconds, 0)
+        call = RangedCall(self.unique(f), list(inner.captures), context.integer(total), 1, nanoseconds, 0, uneven=True)
         emit_ranged(self, context, call, None if isinstance(total, Expression) else int(total))
         if inner.may_stop:
             record = context.lookup("record")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 from pypto.cpu.nests import Nest
 from pypto.cpu.vectors import LANES, Tail, Vector
 from pypto.cpu.views import Buffer, product
+from pypto.cpu.work import INSTRUCTION
 from pypto.dtypes import DataType
 from pypto.ir.symbols import Expression, Scalar
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from pypto.cpu.running import RunningSum
 
 Value = Union[str, int]
-_INSTRUCTION = 0.25  # nanoseconds of a vector instruction with its share of memory traffic, 3 GHz
 
 
 class Pointer(NamedTuple):
@@ -48,8 +48,8 @@ class NestCode:
         """Estimated time of one unit (row or lane)."""
         inner = product([s for a, s in enumerate(self.nest.sizes)])
         if isinstance(inner, Expression) or isinstance(self.bound, Expression):
-            return self.cost * _INSTRUCTION
-        return int(inner) / max(1, int(self.bound)) / LANES * self.cost * _INSTRUCTION
+            return self.cost * INSTRUCTION
+        return int(inner) / max(1, int(self.bound)) / LANES * self.cost * INSTRUCTION
 
 
 class Place(NamedTuple):

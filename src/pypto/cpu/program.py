@@ -41,6 +41,7 @@ from pypto.cpu.target import Target
 from pypto.cpu.text import Module
 from pypto.cpu.transfers import emit_call, emit_read, emit_write
 from pypto.cpu.views import product, same
+from pypto.cpu.work import nanoseconds_of
 from pypto.errors.runtime import LoopStepZeroInRun
 from pypto.ir.program import Program, Storage
 from pypto.ir.symbols import Expression, Symbol, kind_of
@@ -269,7 +270,9 @@ class ProgramEmitter(Outliner):
                 inner.define(loop.loop.index, "i64", f.op("add", "i64", inner.integer(loop.loop.start), scaled))
             self.emit_items(inner, loops[-1].body)
 
-        self.outlined(context, "loop", item, product([trips_of(loop.loop) for loop in loops]), None, body)
+        self.outlined(
+            context, "loop", item, product([trips_of(loop.loop) for loop in loops]), nanoseconds_of(loops[-1].body), body
+        )
 
 
 SEGMENT = 48  # items of a long block that become one function

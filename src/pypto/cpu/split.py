@@ -87,20 +87,22 @@ def _calls(items: Iterable[Item]) -> bool:
 
 @dataclass
 class RangedCall:
-    """A call of ``function`` over ``total`` units; pieces are multiples of ``unit``. ``nanoseconds`` a unit takes, None: a lot."""
+    """A call of ``function`` over ``total`` units; pieces are multiples of ``unit``. ``nanoseconds``: estimated time of a unit.
+    ``uneven``: units may differ much, so pieces are as small as is worth while."""
 
     function: str
     arguments: list[tuple[str, str]]
     total: str | int
     unit: int
-    nanoseconds: float | None
+    nanoseconds: float
     row_bytes: Scalar
     splits: bool = True
+    uneven: bool = False
 
 
 def emit_ranged(emitter: Outliner, context: Context, call: RangedCall, size: int | None) -> None:
     """Call a ranged function, as tasks when worthwhile. ``size``: upper bound of the total when it is known."""
-    work = None if size is None or call.nanoseconds is None else size * call.nanoseconds
+    work = None if size is None else size * call.nanoseconds
     if context.serial or not call.splits or (work is not None and work < SERIAL_BELOW) or size == 1:
         _direct(emitter, context, call)
         return
@@ -124,13 +126,12 @@ def emit_ranged(emitter: Outliner, context: Context, call: RangedCall, size: int
 def _piece(context: Context, call: RangedCall, size: int | None) -> str | int:
     """Units in a piece: enough work each, not too many pieces, a multiple of the unit."""
     f, unit = context.f, call.unit
-    least = 1 if call.nanoseconds is None else max(1, int(PIECE / max(call.nanoseconds, 1e-6)))
+    least = max(1, int(PIECE / max(call.nanoseconds, 1e-6)))
     least = -(-least // unit) * unit
+    if call.uneven:
+        return least
     if isinstance(call.total, int):
-        wanted = max(least, -(-call.total // MOST_PIECES)) if call.nanoseconds is not None else 1
-        return -(-wanted // unit) * unit
-    if call.nanoseconds is None:
-        return 1
+        return -(-max(least, -(-call.total // MOST_PIECES)) // unit) * unit
     share = f.op("udiv", "i64", f.op("add", "i64", call.total, MOST_PIECES - 1), MOST_PIECES)
     most = f.intrinsic("i64", "llvm.umax.i64", ("i64", share), ("i64", least))
     return f.op("mul", "i64", f.op("udiv", "i64", f.op("add", "i64", most, unit - 1), unit), unit)
