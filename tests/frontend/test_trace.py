@@ -436,3 +436,45 @@ def test_an_error_in_a_helper_shows_the_call_chain():
     error = refused(errors.UnboundName, kernel, x=SMALL, out=SMALL)
     assert [c.function for c in error.chain] == ["outer", "kernel"]
     assert str(error).count("called from") == 2
+
+
+def test_a_name_bound_by_two_loops_that_may_not_run():
+    def kernel(x, out, n):
+        for i in pypto.loop(n):
+            t = x[i : i + 1, :] + 1.0
+        for j in pypto.loop(n - 2):
+            t = x[j : j + 1, :] * 2.0
+        out[0:1, :] = t
+        for k in pypto.loop(n):
+            t = t + 1.0
+        out[1:2, :] = t
+
+    program = traced(kernel, x=SMALL, out=SMALL, n=NUMBER)
+    assert [s.name for s in program.body.statements if isinstance(s, Op)].count("check") == 1 + 1
+
+
+def test_the_index_after_a_loop_is_the_last_one():
+    def kernel(log, n):
+        for i in pypto.loop(3, 10, 4):
+            log[i] = 1
+        log[0] = i
+        for j in pypto.loop(n):
+            log[j] = 2
+        log[1] = j
+
+    program = traced(kernel, log=TABLE, n=NUMBER)
+    writes = [s for s in program.body.statements if isinstance(s, Op)]
+    assert [s.name for s in writes] == ["write", "check", "write"]
+    assert writes[0].operands[1] == 7
+
+
+def test_a_name_that_one_arm_may_not_have_bound_is_checked_there():
+    def kernel(x, out, n):
+        for i in pypto.loop(n):
+            t = x[i : i + 1, :]
+        if n > 3:
+            t = x[0:1, :]
+        out[0:1, :] = t
+
+    branch = only(traced(kernel, x=SMALL, out=SMALL, n=NUMBER), If)
+    assert names(branch.then) == ["load"] and names(branch.orelse) == ["check"]

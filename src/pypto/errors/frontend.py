@@ -47,7 +47,7 @@ class ReturnInBranch(SyntaxMistake):
 
 
 class LoopTarget(SyntaxMistake):
-    message = "pypto.loop_unroll gives two values per step: `for i, factor in pypto.loop_unroll(...)`"
+    message = "{text}"
 
 
 # -- names ------------------------------------------------------------------------------------------------------------------
@@ -61,6 +61,7 @@ class UnboundName(UserError, NameError):
 class UnboundLocal(UserError, UnboundLocalError):
     code = 0xF00004
     message = "local name '{name}' is used before it is bound"
+    help = "bind '{name}' first; a name that iterations hand on needs a value before the loop"
 
 
 class MaybeUnbound(UserError, UnboundLocalError):

@@ -14,7 +14,7 @@ from typing import Any
 
 from pypto.errors.frontend import AmbiguousWrite, ConflictedVariable, KernelReturns, MaybeUnbound, ReturnInBranch
 from pypto.frontend.containers import watched
-from pypto.frontend.frames import MISSING, Frame, Poison
+from pypto.frontend.frames import MISSING, Deferred, Frame, Poison
 from pypto.frontend.interpret import BREAK, CONTINUE, Interpreter, Signal
 from pypto.frontend.names import binding_line, bound_names, contains, stored_names
 from pypto.frontend.symbolic import SymbolicScalar, scalar_of
@@ -271,15 +271,27 @@ def _merge_name(merge: Merge, frame: Frame, node: ast.If, name: str, a: Any, b: 
         merged = a
     elif a is MISSING or b is MISSING:
         merged = _one_sided(node, name, b is MISSING)
+    elif not live or a.__class__ is Poison or b.__class__ is Poison:
+        merged = next(
+            (side for side in (a, b) if side.__class__ is Poison), Poison(ConflictedVariable, **_facts(name, a, b, node))
+        )
     else:
         try:
-            merged = merge.value(a, b, name) if live else Poison(ConflictedVariable, **_facts(name, a, b, node))
+            merged = merge.value(_settled(merge, 0, a), _settled(merge, 1, b), name)
         except Conflict:
             merged = Poison(ConflictedVariable, **_facts(name, a, b, node))
     if merged is MISSING:
         frame.locals.pop(name, None)
     else:
         frame.locals[name] = merged
+
+
+def _settled(merge: Merge, number: int, value: Any) -> Any:
+    """A name that a loop may not have bound is checked in its arm before it is merged."""
+    if not isinstance(value, Deferred):
+        return value
+    with merge.reopened(number):
+        return value.resolve(merge.tracer)
 
 
 def _merge_container(merge: Merge, node: ast.If, name: str, original: Any, a: Any, b: Any) -> None:

@@ -45,19 +45,6 @@ if TYPE_CHECKING:
     from pypto.frontend.loops import Segment
 
 
-def restore(frame: Frame, name: str, value: Any) -> None:
-    if value is MISSING:
-        frame.locals.pop(name, None)
-    else:
-        frame.locals[name] = value
-
-
-def after_zero_trips(value: Any, ran: Scalar, name: str, line: int, node: ast.For) -> Deferred:
-    return Deferred(
-        value, ran, node, MaybeUnbound, name=name, line=line, when="if the loop runs at least once", other=node.lineno
-    )
-
-
 @dataclass
 class Leaf:
     """One carried tensor or number: a part of the value of a name."""
@@ -98,6 +85,7 @@ class Body:
 
     def trace(self) -> None:
         """Trace the body, append the ``Loop``, bind its results."""
+        self.settle()
         names = [name for name in self.carried_names() if name not in self.targets]
         entries = {name: self.enter(name) for name in names}
         index = self.index()
@@ -118,6 +106,14 @@ class Body:
         self.rebind({**results, **later})
 
     # -- before ------------------------------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """A name that an earlier loop may not have bound is checked now when the body goes on with it."""
+        live = self.frame.code.flow.live_into(self.node)
+        for name in self.bound:
+            value = self.before.get(name, MISSING)
+            if name in live and isinstance(value, Deferred):
+                self.before[name] = self.frame.locals[name] = value.resolve(self.tracer)
 
     def carried_names(self) -> list[str]:
         """Names an iteration may read before it binds them."""
@@ -303,22 +299,23 @@ class Body:
     def last_value(self, name: str, before: Any, after: Any) -> Any:
         """What the last iteration bound; what the name held before when there was none.
 
-        Chunks of one ``loop_unroll`` follow each other: a name that only an earlier one has bound is deferred with ``origin`` this loop.
+        A name that no loop has bound for certain is ``Deferred``; chunks of one ``loop_unroll`` follow each other (``origin``).
         """
-        chained = isinstance(before, Deferred) and before.origin is self.node
-        held = before.value if chained else before
+        held, condition = before, self.ran
+        if isinstance(before, Deferred):
+            held, chained = before.value, before.origin is self.node
+            condition = before.condition if chained else ir.logical_or(before.condition, self.ran)
         ran = ir.compare("gt", trip_count(self.segment.start, self.segment.stop, self.segment.step), 0)
-        has_value = held is not MISSING and not is_poison(held)
-        kept = has_value and ran is not True
+        kept = held is not MISSING and not is_poison(held) and ran is not True
         if kept and not (same_structure(held, after) and self.all_fit(held, after)):
             facts = {"first": describe(held), "second": describe(after)}
             return Poison(ConflictedVariable, name=name, line=self.node.lineno, **facts)
         initial = dict(leaves(held)) if kept else {}
         value = rebuilt(after, lambda path, leaf: self.last_leaf(name, initial.get(path, MISSING), leaf))
-        if self.ran is True or ran is True or (has_value and not chained):
+        if condition is True or ran is True or (kept and held is before):
             return value
         line = binding_line(self.node.body, name) or self.node.lineno
-        return after_zero_trips(value, self.ran, name, line, self.node)
+        return Deferred.after_loop(value, condition, self.node, name, line)
 
     def all_fit(self, before: Any, after: Any) -> bool:
         others = dict(leaves(after))
@@ -392,7 +389,7 @@ class Body:
             if isinstance(value, Deferred):
                 value.value = outer
                 outer = value
-            restore(self.frame, name, outer)
+            self.frame.restore(name, outer)
 
     def outer(self, leaf: Any) -> Any:
         return self.tracer.handle(leaf) if isinstance(leaf, Value) else collapse(leaf)

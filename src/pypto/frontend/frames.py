@@ -9,7 +9,7 @@ from typing import Any
 
 from pypto.diagnostics import Span
 from pypto.errors.base import UserError
-from pypto.errors.frontend import UnboundLocal, UnboundName
+from pypto.errors.frontend import MaybeUnbound, UnboundLocal, UnboundName
 from pypto.frontend.python import Code
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<missing>"})()
@@ -39,6 +39,11 @@ class Deferred(Poison):
         self.value = value
         self.condition = condition
         self.origin = origin
+
+    @classmethod
+    def after_loop(cls, value: Any, ran: Any, node: Any, name: str, line: int) -> Deferred:
+        """A name that the loop ``node`` binds at ``line`` when it runs at all."""
+        return cls(value, ran, node, MaybeUnbound, name=name, line=line, when="if the loop runs at least once", other=node.lineno)
 
     def resolve(self, tracer: Any) -> Any:
         tracer.check(self.condition, self.error(**self.facts))
@@ -161,6 +166,13 @@ class Frame:
         frame.bound = bound
         frame.node = self.node
         return frame
+
+    def restore(self, name: str, value: Any) -> None:
+        """Bind a local name, or unbind it when ``value`` is missing."""
+        if value is MISSING:
+            self.locals.pop(name, None)
+        else:
+            self.locals[name] = value
 
     def lookup(self, name: str) -> Any:
         """The value of ``name`` by Python's rules; raises ``UnboundLocal`` or ``UnboundName``."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from pypto.errors.frontend import DuplicateIndexName, JumpInLoop, LoopTarget, NestedParallel
 from pypto.frontend.branches import jump_in
-from pypto.frontend.carrying import Body, after_zero_trips, restore
+from pypto.frontend.carrying import Body
 from pypto.frontend.control import DeviceRange
-from pypto.frontend.frames import MISSING, Frame
+from pypto.frontend.frames import MISSING, Deferred, Frame
 from pypto.frontend.interpret import Interpreter
 from pypto.frontend.names import bound_names, contains
 from pypto.frontend.symbolic import SymbolicScalar, scalar_of
@@ -78,9 +78,8 @@ def target_names(frame: Frame, node: ast.For, loop: DeviceRange) -> list[str]:
     names = [part.id for part in parts if isinstance(part, ast.Name)]
     if len(names) != len(parts) or len(names) != wanted:
         frame.node = target
-        if wanted == 2:
-            raise LoopTarget()
-        raise LoopTarget(advice="pypto.loop gives one value per step: `for i in pypto.loop(...)`")
+        example = "two values per step: `for i, size in" if wanted == 2 else "one value per step: `for i in"
+        raise LoopTarget(text=f"pypto.{loop.function} gives {example} pypto.{loop.function}(...)`")
     return names
 
 
@@ -102,8 +101,11 @@ def bind_index_after(frame: Frame, node: ast.For, loop: DeviceRange, name: str, 
     if ran is True:
         frame.locals[name] = collapse(SymbolicScalar(last))
     elif ran is False:
-        restore(frame, name, before)
+        frame.restore(name, before)
+    elif isinstance(before, Deferred) and is_number(before.value) and before.origin is not node:
+        value = collapse(SymbolicScalar(ir.select(ran, last, scalar_of(before.value))))  # type: ignore[arg-type]
+        frame.locals[name] = Deferred.after_loop(value, ir.logical_or(before.condition, ran), node, name, node.lineno)
     elif is_number(before) and ir.kind_of(scalar_of(before)) != "float":  # type: ignore[arg-type]
         frame.locals[name] = collapse(SymbolicScalar(ir.select(ran, last, scalar_of(before))))  # type: ignore[arg-type]
     else:
-        frame.locals[name] = after_zero_trips(collapse(SymbolicScalar(last)), ran, name, node.lineno, node)
+        frame.locals[name] = Deferred.after_loop(collapse(SymbolicScalar(last)), ran, node, name, node.lineno)
