@@ -581,3 +581,37 @@ def test_large_outputs_bypass_the_caches(shift):
     launch(build(program), program, [source, out])
     np.testing.assert_array_equal(out, np.broadcast_to(source + 1, out.shape))
     assert not space[:start].any() and not space[start + out.size :].any()
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", [F32, BF16, I8, DataType.DT_UINT64, DataType.DT_DOUBLE])
+def test_topk(largest, dtype):
+    x = array(3, 40, 50, dtype=dtype)
+    if dtype.is_float:
+        x[0, 0, [3, 9, 20]] = np.nan
+        x[0, 1, :10] = 0.0
+        x[0, 1, 5] = -0.0
+        x[0, 2] = np.inf
+        x[0, 3, ::2] = -np.inf
+    b = Builder("topk")
+    s = matrix(b, "x", 3, 40, 50, dtype=dtype)
+    values, places = b.op("topk", b.load(s, (3, 40, 64), (0, 0, 0)), k=9, largest=largest)
+    y, z = matrix(b, "y", 3, 40, 9, dtype=dtype), matrix(b, "z", 3, 40, 9, dtype=I32)
+    b.store(y, values)
+    b.store(z, places)
+    agree(b.finish(), [x, np.zeros((3, 40, 9), dtype.numpy), np.zeros((3, 40, 9), np.int32)], ulps=0)
+
+
+def test_what_has_no_native_code_calls_back():
+    b = Builder("back")
+    x, w, n = matrix(b, "x", 16, 24, dtype=I8), matrix(b, "w", 24, 8, dtype=I8), b.scalar_parameter("n")
+    y = matrix(b, "y", 16, 8, dtype=DataType.DT_FP16)
+    with b.loop(0, n) as i:
+        v = b.load(x, valid=(add(i, 1), 24))
+        p = b.op("matmul", v, b.load(w), out_dtype=DataType.DT_FP16, a_trans=False, b_trans=False, scale=0.125)
+        b.store(y, b.op("add", p, p))
+    program = b.finish()
+    generated = pickle.loads(pickle.dumps(generate(program, host())))
+    assert "call matmul" in generated.nests
+    Kernel(generated, host().compile(generated.text), runtime_library())
+    agree(program, [array(16, 24, dtype=I8), array(24, 8, dtype=I8), np.zeros((16, 8), np.float16)], [5])

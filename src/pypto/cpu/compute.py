@@ -11,7 +11,7 @@ from typing import Any
 from pypto.cpu import indexing, shapes
 from pypto.cpu.fuse import BlockPlan, again
 from pypto.cpu.hold import Held, kept_axes, operand_axes
-from pypto.cpu.items import MatmulItem, NestItem
+from pypto.cpu.items import MatmulItem, NestItem, TopkItem
 from pypto.cpu.nests import Apply, Reduce, Scan, Term
 from pypto.cpu.storages import StoragePlan
 from pypto.cpu.views import same, whole
@@ -201,6 +201,18 @@ class ComputePlan(StoragePlan):
             return False
         operands = [self.operand(plan, o) for o in op.operands]
         return self.hold(op.result, native(plan, op, operands))
+
+    def sort(self, plan: BlockPlan, op: Op, row: Operation) -> bool:
+        operand = self.operand(plan, op.operands[0])
+        if op.name != "topk" or operand.type.dtype not in NATIVE:
+            return False
+        values, places = (r for r in op.results if isinstance(r, Value))
+        views = [whole(self.buffer(r.type), r.type) for r in (values, places)]
+        item = TopkItem(plan.memory(operand), views[0], views[1], op.attributes["k"], op.attributes["largest"])
+        index = plan.append(item)
+        for value, view in zip((values, places), views, strict=True):
+            self.hold(value, Held(value.type, plan, index, view))
+        return True
 
     # -- matmul -------------------------------------------------------------------------------------------------------------------
 

@@ -205,6 +205,28 @@ class ScatterItem(Item):
 
 
 @dataclass(eq=False)
+class TopkItem(Item):
+    """The ``k`` largest (or smallest) along the last axis, sorted, and their positions."""
+
+    source: View
+    values: View
+    places: View
+    k: int
+    largest: bool
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {self.source.buffer}
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {self.values.buffer, self.places.buffer}
+
+    def lines(self) -> Iterator[str]:
+        yield f"topk {self.k} of {view_text(self.source)} -> {self.values.buffer}, {self.places.buffer}"
+
+
+@dataclass(eq=False)
 class LoopItem(Item):
     loop: Loop
     body: list[Item]

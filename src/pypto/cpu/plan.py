@@ -119,4 +119,5 @@ _BY_KIND: dict[Kind, Callable[[Planner, BlockPlan, Op, Operation], bool]] = {
     Kind.MATMUL: Planner.matmul,
     Kind.SCAN: Planner.scan,
     Kind.INDEXING: Planner.indexing,
+    Kind.SORT: Planner.sort,
 }

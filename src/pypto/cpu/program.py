@@ -27,6 +27,7 @@ from pypto.cpu.items import (
     ProductItem,
     ReadItem,
     ScatterItem,
+    TopkItem,
     WriteItem,
 )
 from pypto.cpu.matmul import emit_matmul, emit_product
@@ -36,6 +37,7 @@ from pypto.cpu.outline import Outliner
 from pypto.cpu.plan import Planner
 from pypto.cpu.scalars import TYPES
 from pypto.cpu.sites import Site, Sites
+from pypto.cpu.sorting import emit_topk
 from pypto.cpu.split import RangedCall, choose_parallel, emit_ranged, loops_of, trips_of
 from pypto.cpu.target import Target
 from pypto.cpu.text import Module
@@ -321,6 +323,7 @@ _EMIT: dict[type, Callable[..., None]] = {
     CheckItem: ProgramEmitter._check,
     IndexCheckItem: emit_check,
     ScatterItem: emit_scatter,
+    TopkItem: emit_topk,
     LoopItem: ProgramEmitter._loop,
     IfItem: ProgramEmitter._if,
 }
