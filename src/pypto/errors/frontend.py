@@ -221,6 +221,11 @@ class HostTensorInside(UserError, TypeError):
     help = "pass it to the kernel as an argument, or build the constant with pypto.full / pypto.arange"
 
 
+class ForeignFunction(UserError, TypeError):
+    code = 0xF00001
+    message = "{function} cannot work on a tensor of a kernel"
+
+
 class WriteIntoView(UserError, RuntimeError):
     code = 0xF00003
     message = "writing into a view does not change '{base}'"

@@ -13,7 +13,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from pypto.errors.base import InternalError, UserError
-from pypto.errors.frontend import NoSource, SymbolicInNative, SymbolicIteration, WrongCall, WrongValue
+from pypto.errors.frontend import ForeignFunction, NoSource, SymbolicInNative, SymbolicIteration, WrongCall, WrongValue
 from pypto.errors.symbols import NotConcrete
 from pypto.frontend.expressions import items, iterate
 from pypto.frontend.frames import Frame
@@ -136,6 +136,7 @@ def follow(
 
 def native(interpreter: Interpreter, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call as Python does. Exceptions of this package's functions become catalogue errors, the user's own pass."""
+    refuse_foreign(function, arguments)
     if not (function in _PURE or _is_own(function)):
         interpreter.tracer.watch.opaque = f"{name_of(function)}() ran as plain Python"
     try:
@@ -174,9 +175,21 @@ class _Pure:
 _PURE = _Pure()
 
 
+def refuse_foreign(function: Any, arguments: tuple[Any, ...]) -> None:
+    """Functions of torch and numpy work on arrays, not on what stands for one while a kernel is traced."""
+    module = str(getattr(function, "__module__", None) or type(function).__module__)
+    package = module.partition(".")[0]
+    if package not in ("torch", "numpy") or not any(isinstance(a, Tensor) for a in arguments):
+        return
+    name = str(getattr(function, "__name__", function))
+    here = f"use pypto.{name}" if name in OPERATIONS else "use the operations of pypto, or compute it before the kernel"
+    raise ForeignFunction(function=f"{package}.{name}", advice=here)
+
+
 def own_failure(function: Any, error: Exception) -> Exception:
     """What an exception of one of our functions is: a wrong argument, or a defect."""
-    facts: dict[str, Any] = {"function": name_of(function), "problem": str(error)}
+    name = name_of(function)
+    facts: dict[str, Any] = {"function": name, "problem": str(error).removeprefix(f"{name}() ")}
     if isinstance(error, NameError):
         return InternalError(f"{type(error).__name__}: {error}", step=f"trace, {name_of(function)}")
     return WrongCall(**facts) if isinstance(error, (TypeError, AttributeError)) else WrongValue(**facts)

@@ -239,6 +239,11 @@ class Tensor:
 
     __hash__ = None  # type: ignore[assignment]  # == records an operation, so hashing would be a trap
 
+    __array_ufunc__ = None  # numpy's operators leave `array + tensor` to us, its functions refuse
+
+    def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+        raise TensorIsNoNumber(what="numpy array")
+
     def __pos__(self) -> Tensor:
         return self
 
