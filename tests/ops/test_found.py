@@ -31,3 +31,31 @@ def test_one_tensor_passed_twice_may_have_dynamic_axes(engine, tmp_path, mark):
         with quiet():
             kernel(both, other)
         assert np.array_equal(both, (expected + 1) * 4) and (other == 1).all()
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_extreme_of_nothing_stands_at_place_0(engine, tmp_path, axis):
+    shape = ["1, 9", "5, 1"][axis]
+    kernel = define(
+        tmp_path,
+        f"""
+        @jit
+        def kernel(x: Tensor([DYNAMIC, DYNAMIC], DT_FP32), lengths: Tensor([3], DT_INT32), most: Tensor([3, {shape}], DT_INT32),
+                   least: Tensor([3, {shape}], DT_INT32)):
+            for i in loop(3):
+                valid = [5, 9]
+                valid[{axis}] = lengths[i]
+                t = view(x, [5, 9], [0, 0], valid_shape=valid)
+                most[i : i + 1, :, :] = unsqueeze(argmax(t, {axis}, True), 0)
+                least[i : i + 1, :, :] = unsqueeze(argmin(t, {axis}, True), 0)
+        """,
+    )
+    x, lengths = floats(5, 9), np.array([3, 0, 1], np.int32)
+    most = np.full((3, 1, 9) if axis == 0 else (3, 5, 1), -7, np.int32)
+    least = most.copy()
+    with quiet():
+        kernel(x, lengths, most, least)
+    for row, length in enumerate(lengths):
+        part = np.take(x, range(length), axis)
+        for got, function in ((most, np.argmax), (least, np.argmin)):
+            assert np.array_equal(got[row], function(part, axis, keepdims=True) if length else np.zeros(got[row].shape))

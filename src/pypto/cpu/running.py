@@ -33,6 +33,10 @@ class Accumulator:
     def _no_place(self) -> Vector:
         return self.b.constant(2**31 - 1, _D.DT_INT32)
 
+    def _found(self, place: Vector) -> Vector:
+        """0 where no element was seen: the place must be one that can be asked for."""
+        return self.b.select(self.b.compare("eq", place, self._no_place()), self.b.like(place, 0), place)
+
     def take(self, u: int, vector: Vector, tail: Tail | None, places: Callable[[], Vector]) -> None:
         if tail is not None:
             vector = self.b.select(tail.mask, vector, self.identity)
@@ -63,12 +67,13 @@ class Accumulator:
                 values = [self.b.combine(self.combine, values[i], values[i + count]) for i in pairs]
         dtype = self.term.dtype
         if self.argument:
-            return self.b.convert(self.b.splat(self.b.reduce_argument(self.combine, values[0], places[0])[1], _D.DT_INT32), dtype)
+            place = self.b.splat(self.b.reduce_argument(self.combine, values[0], places[0])[1], _D.DT_INT32)
+            return self.b.convert(self._found(place), dtype)
         return self.b.rounded(self.b.splat(self.b.reduce(self.combine, values[0]), self.kind), dtype)
 
     def per_lane(self, parts: list[Vector]) -> list[Vector]:
         if self.argument:
-            return [self.b.convert(p, self.term.dtype) for p in parts[self.count :]]
+            return [self.b.convert(self._found(p), self.term.dtype) for p in parts[self.count :]]
         return [self.b.rounded(p, self.term.dtype) for p in parts]
 
 
