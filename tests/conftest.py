@@ -1,9 +1,17 @@
 """Golden text: ``golden(name, text)`` compares with ``tests/golden/<name>.txt``; ``pytest --renew-golden`` writes it anew."""
 
+import atexit
 import difflib
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
+
+if "PYPTO_CACHE_DIR" not in os.environ:  # the user's own cache stays as it is
+    os.environ["PYPTO_CACHE_DIR"] = tempfile.mkdtemp(prefix="pypto_tests_")
+    atexit.register(shutil.rmtree, os.environ["PYPTO_CACHE_DIR"], ignore_errors=True)
 
 GOLDEN = Path(__file__).parent / "golden"
 
