@@ -604,14 +604,38 @@ def test_topk(largest, dtype):
 
 def test_what_has_no_native_code_calls_back():
     b = Builder("back")
-    x, w, n = matrix(b, "x", 16, 24, dtype=I8), matrix(b, "w", 24, 8, dtype=I8), b.scalar_parameter("n")
-    y = matrix(b, "y", 16, 8, dtype=DataType.DT_FP16)
+    x, w, n = matrix(b, "x", 16, 24), matrix(b, "w", 24, 8), b.scalar_parameter("n")
+    y = matrix(b, "y", 16, 8)
     with b.loop(0, n) as i:
         v = b.load(x, valid=(add(i, 1), 24))
-        p = b.op("matmul", v, b.load(w), out_dtype=DataType.DT_FP16, a_trans=False, b_trans=False, scale=0.125)
+        p = b.op("matmul", v, b.load(w), out_dtype=F32, a_trans=False, b_trans=False, trans_mode="rint")
         b.store(y, b.op("add", p, p))
     program = b.finish()
     generated = pickle.loads(pickle.dumps(generate(program, host())))
     assert "call matmul" in generated.nests
     Kernel(generated, host().compile(generated.text), runtime_library())
-    agree(program, [array(16, 24, dtype=I8), array(24, 8, dtype=I8), np.zeros((16, 8), np.float16)], [5])
+    agree(program, [array(16, 24), array(24, 8), np.zeros((16, 8), np.float32)], [5])
+
+
+@pytest.mark.parametrize("out", [DataType.DT_FP16, I8])
+@pytest.mark.parametrize("columns", [False, True])
+def test_scaled_matmul(out, columns):
+    b = Builder("scaled")
+    x, w, s = matrix(b, "x", 40, 24, dtype=I8), matrix(b, "w", 24, 33, dtype=I8), matrix(b, "s", 1, 33, dtype=DataType.DT_INT64)
+    y = matrix(b, "y", 40, 33, dtype=out)
+    extra = {"scale_tensor": True} if columns else {"scale": 0.011}
+    operands = [b.load(x), b.load(w), *([b.load(s)] if columns else [])]
+    b.store(y, b.op("matmul", *operands, out_dtype=out, a_trans=False, b_trans=False, relu=True, **extra))
+    program = b.finish()
+    assert "call" not in generate(program).nests
+    words = (array(1, 33, seed=4) * 0.02).view(np.uint32).astype(np.int64) | (7 << 40)
+    agree(program, [array(40, 24, dtype=I8), array(24, 33, dtype=I8, seed=1), words, np.zeros((40, 33), out.numpy)], ulps=1)
+
+
+@pytest.mark.parametrize("dtypes", [(DataType.DT_FP8E4M3, DataType.DT_FP8E5M2), (DataType.DT_FP8E5M2, DataType.DT_FP8E5M2)])
+def test_matmul_of_eight_bit_floats(dtypes):
+    b = Builder("eight")
+    x, w, y = matrix(b, "x", 40, 24, dtype=dtypes[0]), matrix(b, "w", 33, 24, dtype=dtypes[1]), matrix(b, "y", 40, 33)
+    b.store(y, b.op("matmul", b.load(x), b.load(w), out_dtype=F32, a_trans=False, b_trans=True))
+    arrays = [array(40, 24, dtype=dtypes[0]), array(33, 24, dtype=dtypes[1]), np.zeros((40, 33), np.float32)]
+    agree(b.finish(), arrays, relative=1e-5, absolute=1e-5)

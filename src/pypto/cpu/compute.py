@@ -18,6 +18,7 @@ from pypto.cpu.views import same, whole
 from pypto.dtypes import DataType
 from pypto.ir.program import Literal, Op, Storage, TensorType, Value
 from pypto.ir.symbols import Scalar, add
+from pypto.ops.matmul import truncated_scale
 from pypto.ops.table import OPERATIONS, Operation, Reduction
 
 _D = DataType
@@ -28,6 +29,7 @@ NATIVE = frozenset(
 # Cheap enough to be computed again in every nest that needs them, up to so many in a row.
 REPEATED = frozenset({"add", "sub", "mul"})
 MOST_REPEATED = 3
+EIGHT_BIT_FLOATS = frozenset({_D.DT_FP8E4M3, _D.DT_FP8E5M2})
 MATMUL_KINDS = {_D.DT_FP32: "f32", _D.DT_BF16: "bf16", _D.DT_FP16: "f16", _D.DT_INT8: "i8"}
 
 
@@ -220,9 +222,14 @@ class ComputePlan(StoragePlan):
         result = op.result
         attributes = op.attributes
         a, b = (self.operand(plan, o) for o in op.operands[:2])
+        if attributes.get("trans_mode", "none") != "none":
+            return False
+        if {a.type.dtype, b.type.dtype} <= EIGHT_BIT_FLOATS:  # bf16 holds their numbers, and the products are exact in fp32
+            a, b = (
+                self.apply(plan, h.type.with_(dtype=_D.DT_BF16, valid=h.type.valid), "cast", lambda v, x: x, [h]) for h in (a, b)
+            )
         kind = MATMUL_KINDS.get(a.type.dtype)
-        scaled = attributes.get("scale") or attributes.get("scale_tensor") or attributes.get("trans_mode", "none") != "none"
-        if kind is None or b.type.dtype is not a.type.dtype or scaled:
+        if kind is None or b.type.dtype is not a.type.dtype:
             return False
         sums = _D.DT_INT32 if kind == "i8" else _D.DT_FP32
         batch = result.type.shape[:-2]
@@ -235,14 +242,32 @@ class ComputePlan(StoragePlan):
         return self.hold(result, self._finished(plan, op, held, result.type))
 
     def _finished(self, plan: BlockPlan, op: Op, held: Held, type: TensorType) -> Held:
-        """Bias, ReLU and conversion of a product."""
+        """Bias, scale, ReLU and conversion of a product, in that order."""
         if op.attributes.get("bias"):
             bias = self.operand(plan, op.operands[2])
             sums = held.type.dtype
             held = self.apply(plan, held.type, "add", lambda b, x, y: b.add(x, b.convert(y, sums)), [held, bias])
+        if op.attributes.get("scale") or op.attributes.get("scale_tensor"):
+            held = self._scaled(plan, op, held)
         if op.attributes.get("relu"):
             lower = lambda b, x: b.select(b.compare("le", x, b.constant(0)), b.constant(0), x)  # noqa: E731
             held = self.apply(plan, held.type, "relu", lower, [held])
+        if type.dtype is _D.DT_INT8:
+            cast = OPERATIONS["cast"].lower
+            return self.apply(plan, type, "cast", cast, [held], {"dtype": type.dtype, "mode": "rint", "saturate": True})
         if type.dtype is not held.type.dtype:
             held = self.apply(plan, type, "cast", lambda b, x: x, [held])
         return held
+
+    def _scaled(self, plan: BlockPlan, op: Op, held: Held) -> Held:
+        """Times a number, or times one number per column: FP32 in the low halves of 64-bit words."""
+        type = held.type.with_(dtype=_D.DT_FP32, valid=held.type.valid)
+        scale = op.attributes.get("scale")
+        if scale:
+            factor = self.constant(plan, TensorType(_D.DT_FP32, ()), truncated_scale(scale))
+            return self.apply(plan, type, "scale", lambda b, x, y: b.mul(b.convert(x, _D.DT_FP32), y), [held, factor])
+
+        def lower(b: Any, x: Any, words: Any) -> Any:
+            return b.mul(b.convert(x, _D.DT_FP32), b.from_bits(b.convert(words, _D.DT_INT32)))
+
+        return self.apply(plan, type, "scale", lower, [held, self.operand(plan, op.operands[-1])])
