@@ -234,6 +234,28 @@ def test_errors_of_the_kernel_and_of_the_slow_path(build) -> None:
         build(rows, slow=lambda *a: 1 / 0)(out, 3)
 
 
+def test_the_error_record_starts_out_as_zeros(build) -> None:
+    """All sixteen words: kernels keep more there than the number."""
+    text = """define void @kernel(ptr %block) {
+      %r = load ptr, ptr %block
+      %v = load <16 x i64>, ptr %r, align 8
+      %p = getelementptr i64, ptr %block, i64 2
+      %out = load ptr, ptr %p
+      store <16 x i64> %v, ptr %out, align 8
+      store <16 x i64> splat (i64 -1), ptr %r, align 8
+      ret void
+    }"""
+    spoil = load(host().compile(text, verify=True), exports=["kernel"])
+    out = np.ones(16, np.int64)
+    call = make_guard(
+        spoil["kernel"], [tensor_row(out, 2, written=True)], slots=3, slow=lambda *a: "slow", on_error=lambda record: None
+    )
+    for _ in range(3):
+        out[:] = 1
+        call(out)
+        assert (out == 0).all()
+
+
 @pytest.mark.parametrize("release", [False, True])
 def test_the_interpreter_lock_may_be_released(build, release: bool) -> None:
     out, error = np.zeros(16, np.int64), np.zeros(1, np.int64)

@@ -152,7 +152,7 @@ def _guard(module: Module) -> None:
     spans = f.scratch("i64", 2 * MOST_ROWS)
     record = f.scratch("i64", ERROR_BYTES // 8)
     slow, check, share, run = (f.new_label(n) for n in ("slow", "check", "share", "run"))
-    f.store("i64", 0, record)
+    f.store(f"<{ERROR_BYTES // 8} x i64>", "zeroinitializer", record, align=64)  # all of it: kernels keep a lock in there
     f.store("ptr", record, block)
     right_count = f.icmp("eq", "i64", count, at(f, "i64", header, COUNT))
     watched = f.new_label("watched")
