@@ -165,7 +165,9 @@ class ObjectCache:
         """
         if entry.about.reason:
             return entry.about.reason
-        same = [one.about for one in entries if one.about.kernel == entry.about.kernel and one.about.created < entry.about.created]
+        same = [
+            one.about for one in entries if one.about.kernel == entry.about.kernel and one.about.created < entry.about.created
+        ]
         return _reason([_changed(about.parts, entry.about.parts) for about in same])
 
     def _path(self, key: str) -> Path:
