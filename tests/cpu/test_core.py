@@ -639,3 +639,50 @@ def test_matmul_of_eight_bit_floats(dtypes):
     b.store(y, b.op("matmul", b.load(x), b.load(w), out_dtype=F32, a_trans=False, b_trans=True))
     arrays = [array(40, 24, dtype=dtypes[0]), array(33, 24, dtype=dtypes[1]), np.zeros((40, 33), np.float32)]
     agree(b.finish(), arrays, relative=1e-5, absolute=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [F32, BF16])
+@pytest.mark.parametrize("sizes", [(128, 256, 64), (100, 300, 40)])
+@pytest.mark.parametrize("tasks", [True, False])
+def test_attention(dtype, sizes, tasks, eager_tasks):
+    """Online softmax: carried maximum, sum and result; inside tasks the chain runs in bands."""
+    rows, columns, size = sizes
+    b = Builder("attention")
+    q, k, v = (matrix(b, n, 4, m, size, dtype=dtype) for n, m in (("q", rows), ("k", 3 * columns), ("v", 3 * columns)))
+    y = matrix(b, "y", 4, rows, size)
+    with b.loop(0, 4, independent=tasks) as h:
+        query = b.op("reshape", b.load(q, (1, rows, size), (h, 0, 0), (1, rows, size)), shape=(rows, size), valid=None)
+        start = [b.op("full", Literal(x, F32), shape=(rows, n), valid=None) for x, n in ((-1e30, 1), (0.0, 1), (0.0, size))]
+
+        def step(j: Symbol, top: Value, total: Value, result: Value, query=query, h=h) -> list[Value]:
+            region = ((1, columns, size), (h, mul(j, columns), 0), (1, columns, size))
+            keys, values = (b.op("reshape", b.load(s, *region), shape=(columns, size), valid=None) for s in (k, v))
+            scores = b.op("matmul", query, keys, out_dtype=F32, a_trans=False, b_trans=True)
+            scores = b.op("mul", scores, Literal(0.2, F32))
+            new_top = b.op("maximum", top, b.op("amax", scores, axis=1, keepdim=True))
+            weights, decay = b.op("exp", b.op("sub", scores, new_top)), b.op("exp", b.op("sub", top, new_top))
+            total = b.op("add", b.op("mul", total, decay), b.op("sum", weights, axis=1, keepdim=True))
+            if dtype is not F32:
+                weights = b.op("cast", weights, dtype=dtype, mode="rint", saturate=False)
+            product = b.op("matmul", weights, values, out_dtype=F32, a_trans=False, b_trans=False)
+            return [new_top, total, b.op("add", b.op("mul", result, decay), product)]
+
+        index = Symbol("j")
+        arguments = [Value(s.type) for s in start]
+        results = [Value(s.type) for s in start]
+        statements: list = []
+        with b.block(statements):
+            yields = step(index, *arguments)
+        carried = tuple(Carried(a, s, r) for a, s, r in zip(arguments, start, results, strict=True))
+        b.append(Loop(index, 0, 3, 1, Block(tuple(statements), tuple(yields)), carried))
+        _, total, result = results
+        b.store(y, b.op("reshape", b.op("div", result, total), shape=(1, rows, size), valid=None), (h, 0, 0))
+    program = storage(b.finish())
+    assert ("for every" in generate(program).nests) == tasks
+    arrays = [array(4, n, size, dtype=dtype, seed=i) for i, n in enumerate((rows, 3 * columns, 3 * columns))]
+    agree(
+        program,
+        [*arrays, np.zeros((4, rows, size), np.float32)],
+        relative=1e-2 if dtype is BF16 else 1e-4,
+        absolute=1e-2 if dtype is BF16 else 1e-4,
+    )

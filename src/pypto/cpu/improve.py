@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from pypto.cpu.bands import form_bands
 from pypto.cpu.fuse import agree
 from pypto.cpu.items import IfItem, Item, LoopItem, MatmulItem, NestItem, ProductItem
 from pypto.cpu.merge import merge
@@ -52,7 +53,7 @@ def _improved(items: list[Item], users: Counter[Buffer], parallel: set[LoopItem]
             item.orelse[:] = _improved(item.orelse, users, parallel, serial)
         elif isinstance(item, MatmulItem) and users[item.c.buffer] == 2 and item.c.buffer.role == "local":
             _join(found, item, serial)
-    return found
+    return form_bands(found, users) if serial else found
 
 
 def _join(items: list[Item], matmul: MatmulItem, serial: bool) -> None:

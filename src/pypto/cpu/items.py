@@ -85,6 +85,27 @@ class MatmulItem(Item):
 
 
 @dataclass(eq=False)
+class BandItem(Item):
+    """Products and nests that run ``rows`` rows at a time; ``private`` buffers hold one band (the value: their row axis)."""
+
+    items: list[Item]
+    rows: int
+    private: dict[Buffer, int]
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {b for item in self.items for b in item.reads}
+
+    @property
+    def writes(self) -> set[Buffer]:
+        return {b for item in self.items for b in item.writes}
+
+    def lines(self) -> Iterator[str]:
+        yield f"for every {self.rows} rows"
+        yield from (f"  {line}" for item in self.items for line in item.lines())
+
+
+@dataclass(eq=False)
 class ProductItem(Item):
     """A matmul whose result only ``nest`` reads: the nest runs on every finished block while it is in cache (elementwise, rank 2)."""
 

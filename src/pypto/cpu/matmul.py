@@ -58,7 +58,7 @@ def _positions(context: Context, batch: tuple[Scalar, ...], flat: str) -> list[s
     return [rest, *reversed(found)]
 
 
-def _arguments(emitter: ProgramEmitter, context: Context, item: MatmulItem, position: list[str | int]) -> list[str | int]:
+def arguments_of(emitter: ProgramEmitter, context: Context, item: MatmulItem, position: list[str | int]) -> list[str | int]:
     """a, lda, transposed_a, b, ldb, transposed_b, m, n, k, c, ldc, accumulate."""
     a, b, c = (_start(emitter, context, view, position) for view in (item.a, item.b, item.c))
     m, k = (context.integer(x) for x in item.a.valid[-2:])
@@ -70,7 +70,7 @@ def _arguments(emitter: ProgramEmitter, context: Context, item: MatmulItem, posi
 
 def _one(emitter: ProgramEmitter, context: Context, item: MatmulItem, position: list[str | int]) -> None:
     """The product of one batch."""
-    values = _arguments(emitter, context, item, position)
+    values = arguments_of(emitter, context, item, position)
     if context.serial:
         _serial(context, item.kind, values)
     else:
@@ -107,7 +107,7 @@ def emit_product(emitter: ProgramEmitter, context: Context, item: ProductItem) -
     arguments += [(TYPES[kind_of(s)], context.value(s)) for s in code.scalars if s is not pitch]
     epilogue = _epilogue(emitter, code.function, [p.buffer is block for p in code.pointers], code.scalars, pitch)
     slots = store_slots(context.f, arguments)
-    values = _arguments(emitter, context, _without_result(matmul), [0] * (matmul.c.rank - 2))
+    values = arguments_of(emitter, context, _without_result(matmul), [0] * (matmul.c.rank - 2))
     _parallel(context, matmul.kind, values, f"@{epilogue}", slots)
 
 
@@ -147,11 +147,11 @@ def _start(emitter: ProgramEmitter, context: Context, view: View, position: list
     for index, stride in zip(position, view.strides, strict=False):
         if index != 0 and not same(stride, 0):
             step = f.op("mul", "i64", index, context.integer(stride))
-            pointer = f.gep(_element(view.dtype), pointer, step)
+            pointer = f.gep(element_text_of(view.dtype), pointer, step)
     return pointer
 
 
-def _element(dtype: DataType) -> str:
+def element_text_of(dtype: DataType) -> str:
     return f"i{8 * dtype.size}"
 
 

@@ -70,7 +70,7 @@ class Memory:
             depth = _common(uses)
             frame = self._frame(uses[0].path[:depth])
             self.owner[buffer] = frame
-            size = mul(buffer.elements, buffer.dtype.size)
+            size = buffer.facts.get("bytes", mul(buffer.elements, buffer.dtype.size))
             fixed = self._fixed(size)
             if fixed is None:
                 frame.dynamic.append((buffer, size))

@@ -180,13 +180,13 @@ def redirect(nest: Nest, buffer: Buffer, access: Access) -> None:
             load.access = access
 
 
-def collapsed(nest: Nest) -> Nest:
-    """The same nest with neighbouring axes merged wherever every access walks them as one."""
+def collapsed(nest: Nest, keep: int = 0) -> Nest:
+    """The same nest with neighbouring axes merged wherever every access walks them as one; the first ``keep`` stay as they are."""
     vectors = [list(a.strides) for a in nest.accesses()]
     vectors += [[1 if i == t.axis else 0 for i in range(nest.rank)] for t in nest.terms if isinstance(t, Index)]
     groups: list[list[int]] = []
     for axis in range(nest.rank):
-        if groups and nest.reduced not in (axis, axis - 1) and _mergeable(nest, vectors, axis):
+        if groups and axis > keep and nest.reduced not in (axis, axis - 1) and _mergeable(nest, vectors, axis):
             groups[-1].append(axis)
         else:
             groups.append([axis])

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pypto.cpu.bands import emit_band
 from pypto.cpu.context import Context
 from pypto.cpu.emit_nest import NestCode, NestEmitter
 from pypto.cpu.improve import improve
 from pypto.cpu.indexing import emit_check, emit_scatter
 from pypto.cpu.items import (
     AllocateItem,
+    BandItem,
     Call,
     CallItem,
     CheckItem,
@@ -317,6 +319,7 @@ _EMIT: dict[type, Callable[..., None]] = {
     NestItem: ProgramEmitter._nest,
     MatmulItem: emit_matmul,
     ProductItem: emit_product,
+    BandItem: emit_band,
     CallItem: emit_call,
     ReadItem: emit_read,
     WriteItem: emit_write,

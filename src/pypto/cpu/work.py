@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from pypto.cpu.items import (
     AllocateItem,
+    BandItem,
     CheckItem,
     IfItem,
     Item,
@@ -42,6 +43,8 @@ def _one(item: Item) -> float:
         return 10 * _CALL + _size(work, _UNKNOWN_SIZE) / MULTIPLIES_PER_NANOSECOND
     if isinstance(item, ProductItem):
         return _one(item.matmul) + _one(item.nest)
+    if isinstance(item, BandItem):
+        return nanoseconds_of(item.items)
     if isinstance(item, LoopItem):
         from pypto.cpu.split import trips_of
 
