@@ -114,7 +114,7 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<pypto kernel {self.__qualname__}, {self.compilations} compiled>"
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> None:
+    def __call__(self, /, *arguments: Any, **keywords: Any) -> None:
         fast = self.fast
         if fast is not None and options.in_force() is self.fast_scope:
             if keywords or len(arguments) != len(self.parameters):
@@ -133,7 +133,7 @@ class Kernel:
             return arguments, keywords
         return (*arguments, *values), {}
 
-    def slow(self, *arguments: Any, **keywords: Any) -> None:
+    def slow(self, /, *arguments: Any, **keywords: Any) -> None:
         """The way that binds, checks, compiles, and says what is wrong; leaves a guard for the next call like this one."""
         try:
             with options.scope(self.__name__, self.values):

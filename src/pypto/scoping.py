@@ -130,11 +130,11 @@ class ConfigScope:
         return self._scope.name
 
     def has(self, key: str) -> bool:
-        return self._scope.has(key)
+        return isinstance(key, str) and self._scope.has(key)
 
     def get_options_prefix(self, key: str) -> Any:
         """The value of a full key such as ``"pass.enable_slice"``."""
-        if not self._scope.has(key):
+        if not self.has(key):
             raise OptionNotFound(key=key)
         return copy(self._scope.get(key))
 

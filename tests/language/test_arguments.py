@@ -558,3 +558,14 @@ def test_in_place_update(engine):
     x = integers(4, 4)
     add_one(x, x)
     assert np.array_equal(x, integers(4, 4) + 1)
+
+
+def test_a_keyword_may_have_any_name():
+    with mistake("Unknown keyword argument(s)", "self"):
+        add_one(nans(4, 4), nans(4, 4), self=3)
+
+
+def test_asking_for_an_option_by_something_else_than_text():
+    for key in ([], {}, None, 3):
+        with mistake("Option not found"):
+            pypto.get_current_scope().get_options_prefix(key)

@@ -91,7 +91,9 @@ def difference(expected: Any, got: Any, exact: bool) -> str:
 
 # Lines of the front end that do what the user's text says, on the user's values: an exception there is the user's own, unless the
 # text names a class of this package.
-_USERS = re.compile(r"\(left, right\)|function\(\*arguments|python\(\*arguments|container\[key\]|getattr\(|setattr\(|\(operand\)")
+_USERS = re.compile(
+    r"\(left, right\)|function\(\*arguments|python\(\*arguments|range\(\*bounds|raise error|container\[key\]|getattr\(|setattr\(|\(operand\)"
+)
 _OURS = re.compile(r"SymbolicScalar|'Tensor'|DataType|pypto")
 
 
