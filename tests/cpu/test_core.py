@@ -18,7 +18,7 @@ from pypto.dtypes import DataType
 from pypto.errors.runtime import DivisionByZeroInRun, IndexOutOfBounds, RegionOutOfBounds
 from pypto.graph.storage import storage
 from pypto.ir.program import Block, Carried, If, Literal, Loop, TensorType, Value
-from pypto.ir.symbols import Symbol, add, compare, floordiv, minimum, mod, mul, sub
+from pypto.ir.symbols import Symbol, add, compare, evaluate, floordiv, maximum, minimum, mod, mul, select, sub
 from pypto.ops.build import Builder
 
 F32, BF16, I32, I8 = DataType.DT_FP32, DataType.DT_BF16, DataType.DT_INT32, DataType.DT_INT8
@@ -686,3 +686,25 @@ def test_attention(dtype, sizes, tasks, eager_tasks):
         relative=1e-2 if dtype is BF16 else 1e-4,
         absolute=1e-2 if dtype is BF16 else 1e-4,
     )
+
+
+def test_deep_expressions():
+    b = Builder("deep")
+    y, n = matrix(b, "y", 8, dtype=I32), b.scalar_parameter("n")
+    deep, choices, shared = n, n, n
+    for step in range(3000):
+        deep = add(mul(deep, 3 if step % 7 == 0 else 1), sub(n, step))
+        choices = select(compare("lt", choices, step), add(choices, 2), floordiv(choices, maximum(n, 1)))
+    for _ in range(60):
+        shared = sub(add(shared, 1), mul(shared, n))
+    b.effect("write", y, mod(deep, 1000), indices=(0,))
+    b.effect("write", y, choices, indices=(1,))
+    b.effect("write", y, mod(shared, 1000), indices=(2,))
+    b.effect("write", y, select(compare("eq", n, 0), 7, floordiv(10, n)), indices=(3,))
+    program = b.finish()
+    kernel = build(program)
+    for value in (0, 1, 2):
+        out = np.zeros(8, np.int32)
+        launch(kernel, program, [out], [value])
+        assert out[1] == evaluate(choices, {n: value})
+        assert out[3] == (7 if value == 0 else 10 // value)

@@ -41,15 +41,19 @@ class Kernel:
         raise self.generated.sites[record[0] - 1].make(record[1:])
 
 
-def generate(program: Program, target: Target | None = None, *, poison: bool = False) -> Generated:
-    """The LLVM text of a program and what Python must know to run it. ``poison`` fills fresh memory with NaN (for tests)."""
-    return ProgramEmitter(program, target or host(), poison).generate()
+def generate(program: Program, target: Target | None = None, *, poison: bool = False, nests: bool = True) -> Generated:
+    """The LLVM text of a program and what Python must know to run it.
+
+    ``poison`` fills fresh memory with NaN (for tests); ``nests`` adds the schedule as text for people.
+    """
+    return ProgramEmitter(program, target or host(), poison).generate(nests)
 
 
 def build(program: Program, log: Any = None, *, poison: bool = False) -> Kernel:
     """Compile and link; ``log`` (a ``compiler.Log``) receives the steps."""
     target = host()
+    show = log is not None and log.keep
     step = log.step if log is not None else lambda name, function, *arguments: function(*arguments)
-    generated: Generated = step("fuse and emit", lambda p: generate(p, target, poison=poison), program)
+    generated: Generated = step("fuse and emit", lambda p: generate(p, target, poison=poison, nests=show), program)
     object_bytes: bytes = step("machine code", lambda _: target.compile(generated.text), program)
     return step("link", lambda _: Kernel(generated, object_bytes, runtime_library(target)), program)

@@ -84,7 +84,7 @@ class ProgramEmitter(Outliner):
         self.kinds: list[tuple[str, ...]] = []
         self.ranks: list[tuple[int, ...]] = []
 
-    def generate(self) -> Generated:
+    def generate(self, nests: bool = True) -> Generated:
         f = self.module.function("void", "kernel", [("ptr", "block")])
         context = Context(self.module, f, self.sites, self.memory.frames[None], None)
         self._arguments(context)
@@ -92,10 +92,12 @@ class ProgramEmitter(Outliner):
         self.emit_items(context, self.items)
         self._close(context, size)
         f.ret()
-        nests = "\n".join(line for item in self.items for line in item.lines())
+        lines = [line for item in self.items for line in item.lines()] if nests else []
         sites, calls = self.sites.known, self.planner.calls
         text = self.module.text()
-        return Generated(text, self.program.name, sites, calls, self.kinds, self.ranks, nests, list(self.module.externals))
+        return Generated(
+            text, self.program.name, sites, calls, self.kinds, self.ranks, "\n".join(lines), list(self.module.externals)
+        )
 
     # -- frames ----------------------------------------------------------------------------------------------------------------
 

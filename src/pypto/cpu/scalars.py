@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pypto.cpu.text import double_bits
-from pypto.ir.simplify_symbols import size_of
-from pypto.ir.symbols import BOOLEAN, Apply, Expression, Scalar, Symbol, bounds_of, kind_of
+from pypto.errors.base import InternalError
+from pypto.ir.symbols import BOOLEAN, Apply, Expression, Scalar, Symbol, bounds_of, children_first, kind_of
 
 if TYPE_CHECKING:
     from pypto.cpu.context import Context
 
 TYPES = {"int": "i64", "float": "double", "bool": "i1"}
-DEEP = 100  # parts of an expression from which on it is evaluated piece by piece
 _LAZY = frozenset({"select", "and", "or"})
+_DIVISIONS = frozenset({"floordiv", "mod", "truediv"})
 
 
 def constant_text(value: Scalar, kind: str) -> str:
@@ -35,6 +35,7 @@ class Scalars:
         self.context = context
         self.f = context.f
         self.guarded = 0  # depth of arms in which division by zero is no error
+        self.risks: dict[Expression, bool] = context.parent.scalars.risks if context.parent else {}
 
     def value(self, scalar: Scalar, kind: str | None = None) -> str:
         """LLVM value of ``scalar``, converted to ``kind``."""
@@ -56,31 +57,43 @@ class Scalars:
         return self.f.intrinsic("i64", "llvm.fptosi.sat.i64.f64", ("double", name))
 
     def _expression(self, scalar: Expression) -> str:
-        found = self.context.lookup(scalar)
-        if found is not None:
-            return found
-        if isinstance(scalar, Symbol):
-            raise KeyError(f"symbol {scalar.name} is used before it is defined")
-        assert isinstance(scalar, Apply)
-        if not self.guarded and size_of(scalar, DEEP) >= DEEP:
-            self._inner_first(scalar)
-        made = self._apply(scalar)
-        if not self.guarded:
-            self.context.define(scalar, TYPES[scalar.kind], made)
-        return made
-
-    def _inner_first(self, scalar: Apply) -> None:
-        """Evaluate what a large expression is made of, innermost first: it may be deeper than Python's stack."""
-        order: dict[Apply, None] = {}
-        pending: list[Scalar] = list(scalar.arguments)
+        """Arguments first, without recursion: expressions may be deeper than Python's stack."""
+        pending = [scalar]
         while pending:
-            node = pending.pop()
-            if isinstance(node, Apply) and node not in order and node.function not in _LAZY:
-                order[node] = None
-                pending.extend(node.arguments)
-        for node in reversed(order):
-            if self.context.lookup(node) is None:
-                self.context.define(node, TYPES[node.kind], self._apply(node))
+            node = pending[-1]
+            if self._known(node) is None:
+                if isinstance(node, Symbol):
+                    raise InternalError(f"symbol {node.name} is used before it is defined", step="code generation")
+                assert isinstance(node, Apply)
+                missing = [x for x in self._needed_first(node) if isinstance(x, Expression) and self._known(x) is None]
+                if missing:
+                    pending += missing
+                    continue
+                self.context.define(self._key(node), TYPES[node.kind], self._apply(node))
+            pending.pop()
+        return str(self._known(scalar))
+
+    def _key(self, node: Expression) -> object:
+        """What was evaluated without checks is not used where they are wanted."""
+        return ("guarded", node) if self.guarded and isinstance(node, Apply) and self._risky(node) else node
+
+    def _known(self, node: Expression) -> str | None:
+        return self.context.lookup(self._key(node))
+
+    def _needed_first(self, node: Apply) -> tuple[Scalar, ...]:
+        """Arguments that are evaluated in any case; arms that could divide by zero wait."""
+        if node.function in _LAZY and any(isinstance(x, Apply) and self._risky(x) for x in node.arguments[1:]):
+            return node.arguments[:1]
+        return node.arguments
+
+    def _risky(self, node: Apply) -> bool:
+        """Whether something in ``node`` divides by a number that may be 0."""
+        if node not in self.risks:
+            for part in children_first(node, self.risks):
+                low, high = bounds_of(part.arguments[-1])
+                divides = part.function in _DIVISIONS and low <= 0 <= high
+                self.risks[part] = divides or any(isinstance(x, Apply) and self.risks[x] for x in part.arguments)
+        return self.risks[node]
 
     def _apply(self, scalar: Apply) -> str:
         name, arguments = scalar.function, scalar.arguments
@@ -97,7 +110,7 @@ class Scalars:
         values = [self.value(a, kind) for a in arguments]
         if name in BOOLEAN:
             return self._compare(name, kind, *values)
-        if name in ("floordiv", "mod", "truediv"):
+        if name in _DIVISIONS:
             self._refuse_zero(arguments[1], kind, values[1])
         return self._float(name, values) if kind == "float" else self._integer(name, arguments, values)
 
