@@ -75,7 +75,9 @@ def seconds(script: str, cache: str, name: str) -> float:
     """Run ``script`` (a file, so that kernels have source) in a process of its own; it prints seconds."""
     path = Path(cache) / f"{name}.py"
     path.write_text(textwrap.dedent(script))
-    environment = dict(os.environ, PYPTO_CACHE_DIR=cache, PYTHONPATH=os.pathsep.join([os.path.abspath("src"), os.path.abspath(".")]))
+    environment = dict(
+        os.environ, PYPTO_CACHE_DIR=cache, PYTHONPATH=os.pathsep.join([os.path.abspath("src"), os.path.abspath(".")])
+    )
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment)
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])

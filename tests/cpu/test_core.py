@@ -708,3 +708,16 @@ def test_deep_expressions():
         launch(kernel, program, [out], [value])
         assert out[1] == evaluate(choices, {n: value})
         assert out[3] == (7 if value == 0 else 10 // value)
+
+
+@pytest.mark.parametrize("shape", [(64, 48), (50, 70), (33, 100)])
+@pytest.mark.parametrize("dtype", [F32, BF16, I8, DataType.DT_DOUBLE])
+@pytest.mark.parametrize("axes", [(0, 2, 1), (2, 1, 0), (2, 0, 1)])
+def test_turned_loads(shape, dtype, axes):
+    b = Builder("turned")
+    full = (3, *shape)
+    x = matrix(b, "x", *full, dtype=dtype)
+    t = b.op("permute", b.load(x), axes=axes)
+    w, y = matrix(b, "w", *t.type.shape, dtype=dtype), matrix(b, "y", *t.type.shape, dtype=dtype)
+    b.store(y, b.op("add", b.op("neg", t), b.load(w)))
+    agree(b.finish(), [array(*full, dtype=dtype), array(*t.type.shape, dtype=dtype, seed=1), np.zeros(t.type.shape, dtype.numpy)])

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+
 from ops.harness import check
 from ops.matrix import cases, covered
-
 from pypto import compiler
 from pypto.dtypes import DataType
 from pypto.ir.program import Program, Storage

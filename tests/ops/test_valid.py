@@ -13,7 +13,7 @@ from pypto import ops
 from pypto.dtypes import DataType
 from pypto.errors import operations as errors
 from pypto.errors.base import UserError
-from pypto.errors.regions import (ReshapeSize)
+from pypto.errors.regions import ReshapeSize
 from pypto.errors.runtime import PartialNotRepresentable, ReadUnwritten, RegionOutOfBounds, ValidShapesDisagree
 from pypto.ir import symbols as ir
 from pypto.ir.program import TensorType, Value

@@ -193,7 +193,7 @@ def _multiply(context: Context, matmul: MatmulItem, made: _Product, item: BandIt
 def _nest(emitter: ProgramEmitter, context: Context, inner: NestItem, item: BandItem, first: str, last: str) -> None:
     f = context.f
     nest = collapsed(inner.nest, keep=1)
-    code = emitter.nest_code(nest)
+    code = emitter.nest_code(nest, by_rows=True)
     arguments: list[tuple[str, str | int]] = []
     for p in code.pointers:
         pointer = emitter.address(context, p.buffer, p.dtype, p.offset)  # type: ignore[arg-type]

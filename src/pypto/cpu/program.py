@@ -44,6 +44,7 @@ from pypto.cpu.split import RangedCall, choose_parallel, emit_ranged, loops_of, 
 from pypto.cpu.target import Target
 from pypto.cpu.text import Module
 from pypto.cpu.transfers import emit_call, emit_read, emit_write
+from pypto.cpu.turned import TurnedEmitter, turned_axis
 from pypto.cpu.views import product, same
 from pypto.cpu.work import nanoseconds_of
 from pypto.errors.runtime import LoopStepZeroInRun
@@ -188,9 +189,10 @@ class ProgramEmitter(Outliner):
         call.splits = bool(code.split)
         emit_ranged(self, context, call, bound)
 
-    def nest_code(self, nest: Nest, tile: bool = False, streaming: bool = False) -> NestCode:
-        """The function of a nest; equal functions are written once."""
-        emitter = NestEmitter(self.module, self.target, nest, "NEST", streaming, tile)
+    def nest_code(self, nest: Nest, tile: bool = False, streaming: bool = False, by_rows: bool = False) -> NestCode:
+        """The function of a nest; equal functions are written once. ``by_rows``: its ranges must count rows."""
+        turned = not (tile or by_rows) and turned_axis(nest) is not None
+        emitter = (TurnedEmitter if turned else NestEmitter)(self.module, self.target, nest, "NEST", streaming, tile)
         code = emitter.emit()
         text = emitter.f.text()
         known = self.codes.get(text)

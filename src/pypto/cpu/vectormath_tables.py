@@ -1,6 +1,5 @@
 """Coefficients of cpu/vectormath.py, printed by scripts/fit_vectormath.py."""
 
-# ruff: noqa: E501
 # fmt: off
 EXPM1 = (
     0.4999999999951632,

@@ -5,6 +5,7 @@ A child prints ``start <number>`` before and one JSON line after every case. The
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import queue
@@ -117,7 +118,7 @@ def run(seed: int, seconds: float, kinds: tuple[str, ...] = (), first: int = 0) 
 def judge_alone(case: cases.Case, seconds: float = SILENCE) -> Verdict:
     """The verdict on ``case`` from a process of its own."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
-        json.dump([case.kind, case.source, case.located, case.exact], file)
+        json.dump(dataclasses.asdict(case), file)
     process, lines = _start(["--judge", file.name])
     try:
         line = lines.get(timeout=seconds)
@@ -147,7 +148,7 @@ def smallest(case: cases.Case, verdict: Verdict, seconds: float = 20.0) -> str:
 def judge_file(file: str) -> None:
     """Child side of ``judge_alone``."""
     with open(file) as stream:
-        kind, source, located, exact = json.load(stream)
+        case = cases.Case(**json.load(stream))
     real, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
-    verdict = judge.judge(cases.Case(kind, source, located, exact), tempfile.mkdtemp(prefix="pypto_fuzz_"))
+    verdict = judge.judge(case, tempfile.mkdtemp(prefix="pypto_fuzz_"))
     print(json.dumps([verdict.what, verdict.detail]), file=real, flush=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pypto.fuzz import calls, mistakes, standin
+from pypto.fuzz import calls, graphs, mistakes, standin
 from pypto.fuzz.grammar import LOG, ROWS, TABLE, WIDTH, kernel_source
 
 ATTEMPT = f"""
@@ -33,18 +33,25 @@ def attempt(seed={{seed}}, n={{n}}):
 
 @dataclass(frozen=True)
 class Case:
-    """``kind`` names the generator; ``located``: an error must show a source line; ``exact``: plain Python knows the result."""
+    """``kind`` names the generator; ``located``: an error must show a source line; ``exact``: plain Python knows the result;
+    ``valid``: there must be no error at all."""
 
     kind: str
     source: str
     located: bool = True
     exact: bool = False
+    valid: bool = False
 
 
 def nest(choose: random.Random) -> Case:
     """A valid loop nest, judged by plain Python."""
     tail = ATTEMPT.format(seed=choose.randint(0, 2**31), n=choose.randint(-3, 9))
-    return Case("nest", "import numpy as np\n" + kernel_source(choose) + tail, exact=True)
+    return Case("nest", "import numpy as np\n" + kernel_source(choose) + tail, exact=True, valid=True)
+
+
+def graph(choose: random.Random) -> Case:
+    """A valid graph of operations: it must run, and engines agree."""
+    return Case("graph", graphs.graph(choose), valid=True)
 
 
 def broken(choose: random.Random) -> Case:
@@ -79,6 +86,7 @@ def option(choose: random.Random) -> Case:
 
 KINDS: dict[str, tuple[Callable[[random.Random], Case], int]] = {
     "nest": (nest, 4),
+    "graph": (graph, 5),
     "broken": (broken, 4),
     "statement": (statement, 3),
     "indexing": (indexing, 3),

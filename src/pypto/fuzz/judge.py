@@ -67,15 +67,16 @@ def _numbers(value: Any) -> np.ndarray:
     return array if array.dtype.kind in "iub" else array.astype(np.float64)
 
 
-def difference(expected: Any, got: Any, exact: bool) -> str:
-    """Empty when the two agree, else what differs first."""
+def difference(expected: Any, got: Any, exact: bool, half: bool = False) -> str:
+    """Empty when the two agree, else what differs first. ``half``: values went through half-width floats on their way."""
     if isinstance(expected, Sequence) and not isinstance(expected, str):
-        found = (f"[{k}]{d}" for k, (a, b) in enumerate(zip(expected, got, strict=True)) if (d := difference(a, b, exact)))
+        found = (f"[{k}]{d}" for k, (a, b) in enumerate(zip(expected, got, strict=True)) if (d := difference(a, b, exact, half)))
         return next(found, "")
     a, b = _numbers(expected), _numbers(got)
     if a.shape != b.shape:
         return f": shape {a.shape} against {b.shape}"
-    relative = 0.0 if exact or a.dtype.kind in "iub" else RELATIVE.get(np.asarray(expected).dtype.itemsize, 0.1)
+    size = 2 if half else np.asarray(expected).dtype.itemsize
+    relative = 0.0 if exact or a.dtype.kind in "iub" else RELATIVE.get(size, 0.1)
     with np.errstate(all="ignore"):
         scale = np.nanmax(np.abs(np.where(np.isfinite(a), a, 0)), initial=0.0)
         same = (
@@ -92,7 +93,7 @@ def difference(expected: Any, got: Any, exact: bool) -> str:
 # Lines of the front end that do what the user's text says, on the user's values: an exception there is the user's own, unless the
 # text names a class of this package.
 _USERS = re.compile(
-    r"\(left, right\)|function\(\*arguments|python\(\*arguments|range\(\*bounds|raise error|container\[key\]|getattr\(|setattr\(|\(operand\)"
+    r"\(left, right\)|(function|python)\(\*arguments|range\(\*bounds|raise error|container\[key\]|[gs]etattr\(|\(operand\)"
 )
 _OURS = re.compile(r"SymbolicScalar|'Tensor'|DataType|pypto")
 
@@ -136,8 +137,8 @@ def judge(case: cases.Case, folder: str | Path) -> Verdict:
         return Verdict("engines differ", f"only some raise: {raised}")
     (first, error), (second, _) = outcomes.values()
     if error is not None:
-        return Verdict("refused a valid program", str(error)) if case.exact else blame(case, error)
-    if text := difference(first, second, case.exact):
+        return Verdict("refused a valid program", str(error)) if case.valid else blame(case, error)
+    if text := difference(first, second, case.exact, half="F16" in case.source or "FP16" in case.source):
         return Verdict("engines differ", f"{' and '.join(ENGINES)}: {text}")
     if case.exact and (text := difference(plain(case)[0], second, True)):
         return Verdict("wrong result", f"plain Python and {ENGINES[1]}: {text}")
