@@ -53,7 +53,7 @@ def is_native(row: Operation) -> bool:
         return row.name in MOVERS or row.name == "concat"
     if row.kind is Kind.INDEXING:
         return row.name in indexing.NATIVE
-    return row.kind in (Kind.COMPOSITE, Kind.MATMUL) or row.name in ("full", "arange", "tril", "triu", "cumsum")
+    return row.kind in (Kind.COMPOSITE, Kind.MATMUL) or row.name in ("full", "arange", "tril", "triu", "cumsum", "topk")
 
 
 def compiled_types() -> list[str]:

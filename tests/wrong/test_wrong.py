@@ -49,8 +49,16 @@ def catalogue():
     }
 
 
-# Programs that change the process (stand-ins, the path): they run in one of their own.
-ALONE = {"NoStandIn", "CannotImitate", "ScriptNotFound", "ModuleNotFound", "KernelNotCalled"}
+# Programs that change the process (stand-ins, the path) or depend on what it did before: they run in one of their own.
+ALONE = {
+    "NoFunctionRecorded",
+    "RecursionWithoutEnd",
+    "NoStandIn",
+    "CannotImitate",
+    "ScriptNotFound",
+    "ModuleNotFound",
+    "KernelNotCalled",
+}
 CHILD = """
 import pickle, runpy, sys
 from pypto.errors.base import UserError

@@ -97,6 +97,7 @@ class Interpreter:
             stamp(error, tracer)
             raise
         except RecursionError as error:
+            frame.node = frame.code.body[0]  # where Python's stack ran out within it depends on what ran before
             raise stamp(RecursionWithoutEnd(name=frame.code.name), tracer) from error
         except Exception as error:
             ours = about_ours(error)

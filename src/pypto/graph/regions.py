@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pypto.errors.base import InternalError
 from pypto.graph.facts import Facts, range_conditions
 from pypto.ir import symbols as ir
-from pypto.ir.program import Block, If, Literal, Loop, Op, Program, Statement, Storage, Value
+from pypto.ir.program import Block, If, Loop, Op, Program, Statement, Storage, Value
 from pypto.ir.simplify_symbols import simplify
 from pypto.ir.symbols import Expression, Scalar
 from pypto.ops.valid import groups, product
@@ -65,7 +66,8 @@ def stored_extent(op: Op) -> Extents:
     storage, value = op.operands
     if isinstance(value, Value):
         return value.type.valid
-    assert isinstance(value, Literal) and isinstance(storage, Storage)
+    if not isinstance(storage, Storage):
+        raise InternalError("a store writes into something that is no storage", step="regions")
     return tuple(ir.sub(size, offset) for size, offset in zip(storage.type.shape, op.attributes["offsets"], strict=True))
 
 

@@ -51,7 +51,7 @@ def parts_of(
         return {
             "kernel": source_digest(function),
             "arguments": fingerprint([signature, constants, function.__module__, function.__qualname__]),
-            "options": fingerprint(scope),
+            "options": fingerprint({k: v for k, v in scope.items() if not k.startswith("run.cache")}),
             "target": str(host().key).encode(),
             "package": identity().encode(),
         }
