@@ -52,7 +52,6 @@ def catalogue():
 # Programs that change the process (stand-ins, the path) or depend on what it did before: they run in one of their own.
 ALONE = {
     "NoFunctionRecorded",
-    "RecursionWithoutEnd",
     "NoStandIn",
     "CannotImitate",
     "ScriptNotFound",
