@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from random_programs import SIZES, outcome, random_program, run
 
 import handmade
+from pypto.compiler import compile_program
 from pypto.errors.base import UserError
 from pypto.graph import PASSES, dependence, storage
 from pypto.ir.parse import parse_program
@@ -59,6 +60,28 @@ def test_checks_stop_only_what_is_wrong(seed):
         elif not isinstance(before, type):
             for x, y in zip(before, after, strict=True):
                 np.testing.assert_array_equal(x, y)
+
+
+class _Host:
+    """An array as the engines want it."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.address = array, array.shape, array.ctypes.data
+
+
+@given(seeds)
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_the_native_engine_agrees(seed):
+    """The whole way: what the CPU engine makes of lazy loads, settled regions and independent loops."""
+    program = random_program(random.Random(seed))
+    executable = compile_program(program, "cpu")
+
+    def native(_, arrays, scalars):
+        executable.run([_Host(a) for a in arrays.values()], list(scalars.values()))
+
+    for n in SIZES:
+        for expected, got in zip(run(program, n, n - 2), run(program, n, n - 2, native), strict=True):
+            np.testing.assert_array_equal(expected, got)
 
 
 def _fails_somewhere(monkeypatch_target, name, replacement, monkeypatch):

@@ -70,6 +70,14 @@ def test_loads_in_a_loop_that_writes():
     assert names(simplify(b.finish())).count("load") == 3
 
 
+def test_factors_of_one():
+    b = Builder("p")
+    x, y = b.parameter("x", fp32(4)), b.parameter("y", fp32(4))
+    v = b.load(x)
+    b.store(y, b.op("div", b.op("mul", b.op("mul", v, number(1.0)), number(-1.0)), number(1.0)))
+    assert names(simplify(b.finish())) == ["load", "mul", "store"]
+
+
 def test_minus_zero_is_not_zero():
     b = Builder("p")
     x, y = b.parameter("x", fp32(4)), b.parameter("y", fp32(4))

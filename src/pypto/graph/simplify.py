@@ -2,8 +2,8 @@
 
 In: a program as traced. Out: scalars folded with what loops, branches and checks tell; branches whose condition is known
 replaced by their arm; loops that never run removed and loops that run once unrolled; carried values that do not change, or
-grow by a constant, replaced by formulas; equal pure ops (and loads and reads with no write in between) computed once; reshapes
-and views that change nothing removed; dead code removed (``unused.py``).
+grow by a constant, replaced by formulas; equal pure ops (and loads and reads with no write in between) computed once; reshapes,
+views and factors of 1 that change nothing removed; dead code removed (``unused.py``).
 
 Before::
 
@@ -40,7 +40,7 @@ from pypto.graph.facts import Facts, index_bounds, trip_count
 from pypto.graph.memo import WRITES, Memo
 from pypto.graph.unused import remove_unused
 from pypto.ir import symbols as ir
-from pypto.ir.program import Block, Carried, If, Loop, Op, Operand, Program, Statement, Storage, Value
+from pypto.ir.program import Block, Carried, If, Literal, Loop, Op, Operand, Program, Statement, Value
 from pypto.ir.rewrite import Rewriter, same_number, with_parts
 from pypto.ir.symbols import Apply, Expression, Scalar, Symbol
 
@@ -219,13 +219,15 @@ def with_index(loop: Loop, index: Symbol) -> Loop:
     return Loop(index, loop.start, loop.stop, loop.step, loop.body, loop.carried, *flags)
 
 
-def identity(op: Op) -> Value | Storage | None:
-    """The operand, when ``op`` gives it back unchanged: a reshape or view to the same shape and valid extent."""
-    if op.name not in ("reshape", "view") or len(op.results) != 1:
+def identity(op: Op) -> Value | None:
+    """The operand, when ``op`` gives it back unchanged: a reshape or view to the same type, or a product or quotient by 1."""
+    if op.name not in ("reshape", "view", "mul", "div") or len(op.results) != 1:
         return None
-    (source,) = op.operands
-    result = op.result
+    source = op.operands[0]
+    if not isinstance(source, Value) or source.type != op.result.type:
+        return None
+    if op.name in ("mul", "div"):  # exact in every element type, NaN and signed zeros included
+        one = op.operands[1]
+        return source if isinstance(one, Literal) and not isinstance(one.value, Expression) and one.value == 1 else None
     still = all(not isinstance(o, Expression) and o == 0 for o in op.attributes.get("offsets", ()))
-    if isinstance(source, Value) and still and source.type == result.type:
-        return source
-    return None
+    return source if still else None
