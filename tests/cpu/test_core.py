@@ -721,3 +721,18 @@ def test_turned_loads(shape, dtype, axes):
     w, y = matrix(b, "w", *t.type.shape, dtype=dtype), matrix(b, "y", *t.type.shape, dtype=dtype)
     b.store(y, b.op("add", b.op("neg", t), b.load(w)))
     agree(b.finish(), [array(*full, dtype=dtype), array(*t.type.shape, dtype=dtype, seed=1), np.zeros(t.type.shape, dtype.numpy)])
+
+
+@pytest.mark.parametrize("tasks", [True, False])
+def test_sizes_found_on_the_way(tasks, eager_tasks):
+    b = Builder("late")
+    sizes, x, y = matrix(b, "n", 5, dtype=I32), matrix(b, "x", 1, 16), matrix(b, "y", 5, 16)
+    with b.loop(0, 5, independent=tasks) as i:
+        n = b.read(sizes, (i,))
+        full = b.op("expand_clone", b.op("exp", b.load(x)), shape=(n, 16), valid=None)
+        turned = b.op("permute", b.op("cumsum", full, axis=0), axes=(1, 0))
+        total = b.op("amax", b.op("neg", turned), axis=1, keepdim=True)
+        b.store(y, b.op("permute", total, axes=(1, 0)), (i, 0))
+    program = b.finish()
+    assert "pypto_acquire" in generate(program).text
+    agree(program, [np.array([3, 1, 700, 2, 64], np.int32), array(1, 16), np.zeros((5, 16), np.float32)], relative=1e-5)

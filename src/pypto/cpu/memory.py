@@ -2,7 +2,9 @@
 
 A *frame* is the control function, or the body of a parallel loop (each task has an arena of its own). A buffer belongs to the
 innermost frame that contains all its uses. It is alive from its first to its last use; a use inside a loop that does not contain
-all uses counts as the whole loop. Buffers whose size is only known at run time are placed behind the others, without reuse.
+all uses counts as the whole loop. Buffers whose size is known when the frame is entered are placed behind the others, without reuse. A
+size that depends on numbers found on the way, without a bound, is *late*: such a buffer is acquired in front of its first use
+and given back at the end of the block that has all its uses.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from dataclasses import dataclass, field
 
 from pypto.cpu.items import IfItem, Item, LoopItem
 from pypto.cpu.views import Buffer
-from pypto.errors.base import InternalError
 from pypto.ir.symbols import Expression, Scalar, Symbol, bounds_of, mul, symbols_in
 
 ALIGNMENT = 64
@@ -33,6 +34,7 @@ class Frame:
 class _Use:
     path: Path
     position: int
+    item: Item
 
 
 class Memory:
@@ -47,6 +49,8 @@ class Memory:
         self._walk(items, ())
         self.frames: dict[LoopItem | None, Frame] = {None: Frame(None), **{loop: Frame(loop) for loop in parallel}}
         self.owner: dict[Buffer, Frame] = {}
+        self.late: dict[int, dict[Item, list[tuple[Buffer, Scalar]]]] = {}  # by identity of a block's list, by item
+        self.top = items
         self._place()
 
     def _walk(self, items: Iterable[Item], path: Path) -> None:
@@ -61,7 +65,7 @@ class Memory:
             else:
                 for buffer in item.reads | item.writes:
                     if buffer.role == "local":
-                        self.uses.setdefault(buffer, []).append(_Use(path, start))
+                        self.uses.setdefault(buffer, []).append(_Use(path, start, item))
             self.ranges[item] = (start, self.clock)
 
     def _place(self) -> None:
@@ -72,6 +76,9 @@ class Memory:
             self.owner[buffer] = frame
             size = buffer.facts.get("bytes", mul(buffer.elements, buffer.dtype.size))
             fixed = self._fixed(size)
+            if isinstance(fixed, Expression):
+                self._postpone(buffer, size, uses[0], depth)
+                continue
             if fixed is None:
                 frame.dynamic.append((buffer, size))
                 continue
@@ -85,16 +92,23 @@ class Memory:
         owner = next((item for item, _ in reversed(path) if item in self.parallel), None)
         return self.frames[owner]  # type: ignore[index]
 
-    def _fixed(self, size: Scalar) -> int | None:
-        """Bytes when known now, or an upper bound when the size depends on numbers found during the run; None: known at entry."""
+    def _postpone(self, buffer: Buffer, size: Scalar, first: _Use, depth: int) -> None:
+        """Note that a buffer is acquired in front of the item of its block that uses it first."""
+        block = self.top
+        if depth:
+            owner, which = first.path[depth - 1]
+            block = owner.body if isinstance(owner, LoopItem) else (owner.then, owner.orelse)[which]  # type: ignore[attr-defined]
+        item = first.path[depth][0] if len(first.path) > depth else first.item
+        self.late.setdefault(id(block), {}).setdefault(item, []).append((buffer, size))
+
+    def _fixed(self, size: Scalar) -> int | Expression | None:
+        """Bytes when known now, or an upper bound; None: known at entry; the size itself: known on the way."""
         if not isinstance(size, Expression):
             return int(size)
         if all(s in self.known for s in symbols_in(size)):
             return None
         high = bounds_of(size)[1]
-        if high == float("inf"):
-            raise InternalError(f"a buffer's size {size} has no bound", step="memory")
-        return int(high)
+        return size if high == float("inf") else int(high)
 
 
 def _common(uses: list[_Use]) -> int:

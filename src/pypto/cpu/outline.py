@@ -107,12 +107,17 @@ class Outliner:
             return 0
         arena = context.acquire(size)
         if self.poison:
-            fill = (("ptr", arena), ("i8", 255), ("i64", size), ("immarg i1", "false"))
-            f.intrinsic("void", "llvm.memset.p0.i64", *fill)
+            self.fill(context, arena, size)
         context.define(("arena", id(frame)), "ptr", arena)
         for buffer, place in places:
             context.define(buffer, "ptr", f.gep("i8", arena, place))
         return size
+
+    @staticmethod
+    def fill(context: Context, place: str, size: str | int) -> None:
+        """Poison memory: all bits set is NaN in every float type."""
+        values = (("ptr", place), ("i8", 255), ("i64", size), ("immarg i1", "false"))
+        context.f.intrinsic("void", "llvm.memset.p0.i64", *values)
 
     def _close(self, context: Context, size: str | int) -> None:
         f = context.f

@@ -6,7 +6,7 @@ serial. A failing check writes the error record and leaves the function; arenas 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 
 from pypto.cpu.bands import emit_band
@@ -45,11 +45,11 @@ from pypto.cpu.target import Target
 from pypto.cpu.text import Module
 from pypto.cpu.transfers import emit_call, emit_read, emit_write
 from pypto.cpu.turned import TurnedEmitter, turned_axis
-from pypto.cpu.views import product, same
+from pypto.cpu.views import Buffer, product, same
 from pypto.cpu.work import nanoseconds_of
 from pypto.errors.runtime import LoopStepZeroInRun
 from pypto.ir.program import Program, Storage
-from pypto.ir.symbols import Expression, Symbol, kind_of
+from pypto.ir.symbols import Expression, Scalar, Symbol, kind_of
 
 FIRST_SLOT = 2  # of the argument block, see ARCHITECTURE.md
 
@@ -131,22 +131,45 @@ class ProgramEmitter(Outliner):
 
     def emit_items(self, context: Context, items: list[Item]) -> None:
         """Items in order. Long blocks are cut into functions: code generation takes more than linear time for a function."""
+        late = self.memory.late.get(id(items), {})
+        acquired: list[tuple[str, str]] = []
+        for part in self._parts(items, late):
+            if len(part) > 1:
+                self._segment(context, part)
+                continue
+            for buffer, size in late.get(part[0], ()):
+                acquired.append(self._acquire_late(context, buffer, size))
+            _EMIT[type(part[0])](self, context, part[0])
+        for place, size_text in acquired:
+            context.release(place, size_text)
+
+    @staticmethod
+    def _parts(items: list[Item], late: Container[Item]) -> Iterator[list[Item]]:
+        """Runs of items that can be functions, and single items."""
         if len(items) <= 2 * SEGMENT:
-            for item in items:
-                _EMIT[type(item)](self, context, item)
+            yield from ([item] for item in items)
             return
         run: list[Item] = []
         for item in items:
-            if _defines_symbols(item):
-                self._segment(context, run)
+            alone = item in late or _defines_symbols(item)
+            if run and (alone or len(run) == SEGMENT):
+                yield run
                 run = []
-                _EMIT[type(item)](self, context, item)
-                continue
-            run.append(item)
-            if len(run) == SEGMENT:
-                self._segment(context, run)
-                run = []
-        self._segment(context, run)
+            if alone:
+                yield [item]
+            else:
+                run.append(item)
+        if run:
+            yield run
+
+    def _acquire_late(self, context: Context, buffer: Buffer, size: Scalar) -> tuple[str, str]:
+        f = context.f
+        bytes_ = f.intrinsic("i64", "llvm.smax.i64", ("i64", context.value(size, "int")), ("i64", 64))
+        place = context.acquire(bytes_)
+        if self.poison:
+            self.fill(context, place, bytes_)
+        context.define(buffer, "ptr", place)
+        return place, bytes_
 
     def _nest(self, context: Context, item: NestItem) -> None:
         if not item.nest.guards:
