@@ -15,10 +15,10 @@ from pypto.cpu.kernel import Kernel, build, generate
 from pypto.cpu.library import runtime_library
 from pypto.cpu.target import host
 from pypto.dtypes import DataType
-from pypto.errors.runtime import DivisionByZeroInRun, IndexOutOfBounds, RegionOutOfBounds
+from pypto.errors.runtime import DivisionByZeroInRun, IndexOutOfBounds, RegionOutOfBounds, ScalarNotFiniteInRun
 from pypto.graph.storage import storage
 from pypto.ir.program import Block, Carried, If, Literal, Loop, TensorType, Value
-from pypto.ir.symbols import Symbol, add, compare, evaluate, floordiv, maximum, minimum, mod, mul, select, sub
+from pypto.ir.symbols import Symbol, add, apply, compare, evaluate, floordiv, maximum, minimum, mod, mul, select, sub
 from pypto.ops.build import Builder
 
 F32, BF16, I32, I8 = DataType.DT_FP32, DataType.DT_BF16, DataType.DT_INT32, DataType.DT_INT8
@@ -686,6 +686,20 @@ def test_attention(dtype, sizes, tasks, eager_tasks):
         relative=1e-2 if dtype is BF16 else 1e-4,
         absolute=1e-2 if dtype is BF16 else 1e-4,
     )
+
+
+def test_numbers_that_are_not_finite():
+    b = Builder("finite")
+    y, n = matrix(b, "y", 8, dtype=I32), b.scalar_parameter("n", "float")
+    b.effect("write", y, apply("int", n), indices=(0,))
+    program = b.finish()
+    kernel = build(program)
+    out = np.zeros(8, np.int32)
+    launch(kernel, program, [out], [-3.7])
+    assert out[0] == -3
+    for wrong in (float("inf"), float("nan")):
+        with pytest.raises(ScalarNotFiniteInRun):
+            launch(kernel, program, [out], [wrong])
 
 
 def test_deep_expressions():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pypto.cpu.text import double_bits
 from pypto.errors.base import InternalError
+from pypto.errors.runtime import ScalarNotFiniteInRun
 from pypto.ir.symbols import BOOLEAN, Apply, Expression, Scalar, Symbol, bounds_of, children_first, kind_of
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class Scalars:
             return self.f.fcmp("une", "double", name, zero) if kind == "float" else self.f.icmp("ne", "i64", name, zero)
         if kind == "bool":
             return self.f.cast("zext", "i1", name, "i64")
+        if not self.guarded:
+            rest = self.f.op("fsub", "double", name, name)  # 0 for numbers, NaN for NaN and infinities
+            self.context.require(
+                self.f.fcmp("oeq", "double", rest, double_bits(0.0)), ScalarNotFiniteInRun(span=self.context.span)
+            )
         return self.f.intrinsic("i64", "llvm.fptosi.sat.i64.f64", ("double", name))
 
     def _expression(self, scalar: Expression) -> str:
