@@ -61,6 +61,19 @@ def _carets(span: Span, text: str) -> str:
     return pad + "^" * max(1, display_width(end) - display_width(before))
 
 
+def _calls(chain: tuple[Span, ...]) -> list[str]:
+    """One line per call; a call that repeats itself is shown twice."""
+    lines: list[str] = []
+    for call in chain:
+        where = f"{call.file}:{call.line}" + (f" in {call.function}" if call.function else "")
+        line = f"   called from {where}" + (f": {call.text.strip()}" if call.text.strip() else "")
+        if lines[-2:] == [line, line]:
+            lines.append("   … and so on")
+        elif lines[-1:] != ["   … and so on"] or lines[-2] != line:
+            lines.append(line)
+    return lines
+
+
 def render(
     headline: str,
     span: Span | None = None,
@@ -78,9 +91,7 @@ def render(
         text = span.text
         if text.strip():
             lines += [f"{gutter} |", f"{span.line} | {text}", f"{gutter} | {_carets(span, text)}"]
-    for call in chain:
-        where = f"{call.file}:{call.line}" + (f" in {call.function}" if call.function else "")
-        lines.append(f"   called from {where}" + (f": {call.text.strip()}" if call.text.strip() else ""))
+    lines += _calls(chain)
     lines += [f"  note: {note}" for note in notes]
     if help:
         lines.append(f"  help: {help}")
