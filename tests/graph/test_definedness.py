@@ -2,7 +2,7 @@
 
 import pytest
 
-from handmade import Builder, at, branch, fp32, zeros
+from handmade import INT32, Builder, TensorType, at, branch, fp32, zeros
 from pypto.errors.runtime import ReadUnwritten
 from pypto.graph.definedness import definedness
 from pypto.graph.facts import Facts, range_conditions
@@ -146,3 +146,44 @@ def test_boxes_over_iterations(bounds, stride, extent):
         assert set(range(first, first + max(size, 0))) == touched
     else:
         assert not touched or touched != set(range(min(touched), max(touched) + 1)) or stride * bounds[2] != 0
+
+
+def allocates(b):
+    program = definedness(valid(simplify(b.finish())))
+    return [s for s in walk(program.body) if isinstance(s, Op) and s.name in ("allocate", "check")]
+
+
+def test_a_write_under_a_condition_is_checked_by_that_condition():
+    b, y, t = start()
+    k = b.scalar_parameter("k")
+    with branch(b, ir.compare("lt", k, 3)) as (then, _):
+        with then:
+            b.store(t, zeros(b, 8, 4))
+    b.store(y, b.load(t))
+    (_, check) = allocates(b)
+    assert ir.evaluate(check.operands[0], {k: 2}) and not ir.evaluate(check.operands[0], {k: 3})
+
+
+def test_the_first_iteration_writes_and_the_others_read():
+    """An online sum: begin branch stores, every other iteration loads what the one before it stored."""
+    b, y, t = start()
+    n = b.scalar_parameter("n")
+    with b.loop(0, n) as i:
+        with branch(b, ir.compare("eq", i, 0)) as (then, orelse):
+            with then:
+                b.store(t, zeros(b, 8, 4))
+            with orelse:
+                b.store(t, b.op("exp", b.load(t)))
+        b.store(y, b.load(t))
+    (allocate,) = allocates(b)
+    assert "unproven" not in allocate.attributes
+
+
+def test_what_stays_open_is_marked():
+    b, y, t = start()
+    index = b.parameter("index", TensorType(INT32, (4,)))
+    with b.loop(0, 4) as i:
+        b.store(t, zeros(b, 2, 4), (ir.mod(b.read(index, (i,)), 7), 0))  # data-dependent places
+    b.store(y, b.load(t))
+    (allocate,) = allocates(b)
+    assert allocate.attributes["unproven"] is True

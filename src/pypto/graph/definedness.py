@@ -26,8 +26,9 @@ After::
         v: fp32[8, 4] = load(t, offsets=(0, 0))
         store(y, v, offsets=(0, 0))
 
-Not handled: writes at data-dependent places or under conditions; then nothing is said that is not certain. The reference engine
-tracks every element.
+Not handled: writes at data-dependent places, and what several writes give together unless they join to one box. Then nothing is
+said that is not certain, and the local is marked ``unproven=True``: an engine fills it with NaN where it is made. The reference
+engine tracks every element.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ from pypto.diagnostics import Span
 from pypto.errors.runtime import ReadUnwritten
 from pypto.graph.facts import Facts, trip_count
 from pypto.graph.memo import written_roots
-from pypto.graph.regions import Access, Survey, facts_at
+from pypto.graph.regions import Access, Survey, defined_in, facts_at
 from pypto.graph.written import Box, Known, box_of, over_iterations
 from pypto.ir import symbols as ir
 from pypto.ir.program import Block, If, Loop, Op, Program, Statement, Storage, walk
 from pypto.ir.rewrite import Rewriter
-from pypto.ir.symbols import Expression, Scalar
+from pypto.ir.symbols import Expression, Scalar, Symbol
 
 Numbers = tuple[tuple[int, int], ...]  # first and one past the last, per axis
 
@@ -55,7 +56,11 @@ MOST_BOXES = 256  # pieces of one region; more are not looked into
 def definedness(program: Program) -> Program:
     """``program`` with the checks it needs; raises when it certainly reads what nothing wrote."""
     made = {r: s for s in walk(program.body) if isinstance(s, Op) and s.name == "allocate" for r in s.results}
-    return _Checker(program, made).program(program) if made else program
+    if not made:
+        return program
+    checker = _Checker(program, made)
+    checked = checker.program(program)
+    return _Poisoned(checker.unproven).program(checked) if checker.unproven else checked
 
 
 class _Checker(Rewriter):
@@ -73,6 +78,7 @@ class _Checker(Rewriter):
                 for access in accesses:
                     self.access.setdefault(access.op, []).append(access)
         self.written: dict[Storage, Known] = {}
+        self.unproven: set[Storage] = set()
         self.facts = Facts()
 
     def op(self, op: Op) -> Iterable[Statement]:
@@ -100,7 +106,8 @@ class _Checker(Rewriter):
         if known.proves(wanted, self.facts):
             return
         _look(self.survey, access, self.writes[access.root], self.made[access.root])
-        if known.more or len(known.boxes) > 1:
+        if not known.exact or len(known.boxes) > 1:
+            self.unproven.add(access.root)
             return
         condition = known.boxes[0].holds(wanted) if known.boxes else wanted.is_empty()
         condition = self.facts.simplify(condition)
@@ -111,32 +118,52 @@ class _Checker(Rewriter):
         self.facts.learn(condition)
         yield Op("check", (condition,), {"error": error}, (), access.op.span)
 
+    # -- structure -------------------------------------------------------------------------------------------------------------
+
     def body_of(self, loop: Loop) -> Block:
         outer, before = self.facts, {s: k.copy() for s, k in self.written.items()}
-        written = written_roots(loop.body)
-        for storage in written:
-            if storage in self.written:  # earlier iterations may have written more
-                self.written[storage] = Known(list(self.written[storage].boxes), True)
+        touched = [storage for storage in written_roots(loop.body) if storage in before]
+        for storage in touched:
+            self.written[storage].earlier = True
+        for access in self.first_writes(loop):
+            if access.root in before:
+                box = box_of(access.offsets, access.extents)
+                self.written[access.root].keep(box.when(ir.compare("ne", loop.index, loop.start)))
+        starts = {storage: list(self.written[storage].boxes) for storage in touched}
         self.facts = outer.inside_loop(loop)
         made = self.block(loop.body)
-        for storage in written:
-            if storage in before:
-                before[storage] = self.after_loop(before[storage], self.written[storage], loop)
+        gone = {s for s in defined_in(loop.body) if isinstance(s, Symbol)}
+        for storage in touched:
+            new = [box for box in self.written[storage].boxes if not any(box is old for old in starts[storage])]
+            before[storage].more |= self.written[storage].more
+            self.add_joint(before[storage], new, loop, gone)
         self.facts, self.written = outer, before
         return made
 
-    def after_loop(self, before: Known, within: Known, loop: Loop) -> Known:
-        after = before.copy()
-        for box in within.boxes:
-            if any(box is old for old in before.boxes):
-                continue
-            joint = over_iterations(box, loop, self.facts)
+    def add_joint(self, after: Known, boxes: Sequence[Box], loop: Loop, gone: set[Symbol]) -> None:
+        """Add what boxes written in every iteration come to."""
+        for box in boxes:
+            joint = None if box.symbols() & gone else over_iterations(box, loop, self.facts)
             if joint is None:
                 after.more = True
             else:
                 after.add(joint, self.facts)
-        after.more = after.more or before.more
-        return after
+
+    def first_writes(self, loop: Loop) -> Iterable[Access]:
+        """Writes that certainly happen in the first iteration, to the same region in every iteration."""
+        gone = {loop.index, *(s for s in defined_in(loop.body) if isinstance(s, Symbol))}
+        statements: list[Statement] = []
+        for statement in loop.body.statements:
+            if isinstance(statement, If):
+                first = self.facts.simplify(ir.substitute(statement.condition, {loop.index: loop.start}))
+                if not isinstance(first, Expression):
+                    statements += (statement.then if first else statement.orelse).statements
+            else:
+                statements.append(statement)
+        for op in statements:
+            for access in self.access.get(op, ()) if isinstance(op, Op) else ():
+                if access.writes and access.exact and not box_of(access.offsets, access.extents).symbols() & gone:
+                    yield access
 
     def rebuilt_branch(self, branch: If) -> If:
         outer, before = self.facts, {s: k.copy() for s, k in self.written.items()}
@@ -146,10 +173,24 @@ class _Checker(Rewriter):
             arms.append(self.block(block))
             ends.append(self.written)
         self.facts = outer
-        self.written = {s: ends[0][s].both(ends[1][s]) for s in before}
+        gone = {s for block in (branch.then, branch.orelse) for s in defined_in(block) if isinstance(s, Symbol)}
+        self.written = {s: ends[0][s].either(ends[1][s], branch.condition, gone) for s in before}
         if arms[0] is branch.then and arms[1] is branch.orelse:
             return branch
         return If(branch.condition, arms[0], arms[1], branch.results, branch.span)
+
+
+class _Poisoned(Rewriter):
+    """Marks locals of which a read is neither proven nor checked: engines that do not track elements fill them with NaN."""
+
+    def __init__(self, unproven: set[Storage]) -> None:
+        super().__init__()
+        self.unproven = unproven
+
+    def op(self, op: Op) -> Iterable[Statement]:
+        if op.name == "allocate" and op.result in self.unproven:
+            return [Op(op.name, op.operands, {**op.attributes, "unproven": True}, op.results, op.span)]
+        return [op]
 
 
 def first_outside(wanted: Box, written: Box, facts: Facts) -> list[Scalar]:

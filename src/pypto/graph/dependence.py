@@ -37,9 +37,9 @@ from typing import Any
 from pypto.diagnostics import warn
 from pypto.errors.graph import ParallelWritesOverlap
 from pypto.graph.facts import Facts, trip_count
-from pypto.graph.regions import Access, Survey, disjoint
+from pypto.graph.regions import Access, Survey, defined_in, disjoint
 from pypto.ir import symbols as ir
-from pypto.ir.program import Block, Loop, Op, Program, Statement, Storage, results_of, walk
+from pypto.ir.program import Loop, Op, Program, Statement, Storage, results_of, walk
 from pypto.ir.rewrite import Rewriter, with_parts
 from pypto.ir.simplify_symbols import simplify
 from pypto.ir.symbols import Expression, Scalar, Symbol
@@ -185,12 +185,3 @@ def region_key(access: Access) -> Any:
     conditions = tuple(c for c in access.conditions if isinstance(c, Expression))
     numbers = tuple(x if isinstance(x, Expression) else (type(x), x) for x in (*access.offsets, *access.extents))
     return numbers, access.writes, conditions
-
-
-def defined_in(block: Block) -> Iterable[Any]:
-    """Everything defined inside a block, loop indices and carried arguments included."""
-    for statement in walk(block):
-        yield from results_of(statement)
-        if isinstance(statement, Loop):
-            yield statement.index
-            yield from (c.argument for c in statement.carried)

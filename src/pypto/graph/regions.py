@@ -6,14 +6,14 @@ Regions of an alias are translated to the storage it stands for (over-approximat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pypto.errors.base import InternalError
 from pypto.graph.facts import Facts, range_conditions
 from pypto.ir import symbols as ir
-from pypto.ir.program import Block, If, Loop, Op, Program, Statement, Storage, Value
+from pypto.ir.program import Block, If, Loop, Op, Program, Statement, Storage, Value, results_of, walk
 from pypto.ir.simplify_symbols import simplify
 from pypto.ir.symbols import Expression, Scalar
 from pypto.ops.valid import groups, product
@@ -185,6 +185,15 @@ class _Place:
 
     def inside(self, statement: Statement, side: bool, conditions: Sequence[Scalar]) -> _Place:
         return _Place((*self.around, statement), (*self.sides, side), (*self.conditions, *conditions))
+
+
+def defined_in(block: Block) -> Iterable[Any]:
+    """Everything defined inside a block, loop indices and carried arguments included."""
+    for statement in walk(block):
+        yield from results_of(statement)
+        if isinstance(statement, Loop):
+            yield statement.index
+            yield from (c.argument for c in statement.carried)
 
 
 # -- comparing -----------------------------------------------------------------------------------------------------------------

@@ -44,6 +44,13 @@ class Box:
             inside = ir.logical_and(inside, ir.logical_and(simplify(low), simplify(high)))
         return ir.logical_or(inside, other.is_empty())
 
+    def when(self, condition: Scalar) -> Box:
+        """This box if ``condition`` holds, else nothing."""
+        return replace(self, extents=(ir.select(simplify(condition), self.extents[0], 0), *self.extents[1:]))
+
+    def symbols(self) -> set[Symbol]:
+        return {s for a in (*self.offsets, *self.extents) for s in ir.symbols_in(a)}
+
     def same(self, other: Box) -> bool:
         mine, theirs = (*self.offsets, *self.extents), (*other.offsets, *other.extents)
         return all(equal(a, b) for a, b in zip(mine, theirs, strict=True))
@@ -55,9 +62,15 @@ class Known:
 
     boxes: list[Box] = field(default_factory=list)
     more: bool = False
+    earlier: bool = False  # earlier iterations of a loop around this place may have written something else, too
+
+    @property
+    def exact(self) -> bool:
+        """Whether the boxes are all that has been written."""
+        return not (self.more or self.earlier)
 
     def copy(self) -> Known:
-        return Known(list(self.boxes), self.more)
+        return Known(list(self.boxes), self.more, self.earlier)
 
     def add(self, box: Box, facts: Facts) -> None:
         for position, old in enumerate(self.boxes):
@@ -78,10 +91,23 @@ class Known:
         conditions = [old.holds(box) for old in reversed(self.boxes)]
         return any(c is True for c in conditions) or any(facts.proves(c) for c in conditions)
 
-    def both(self, other: Known) -> Known:
-        """What is known after a branch whose arms end with these two."""
-        common = [box for box in self.boxes if any(box.same(o) for o in other.boxes)]
-        return Known(common, self.more or other.more or len(common) < max(len(self.boxes), len(other.boxes)))
+    def either(self, other: Known, condition: Scalar, inner: set[Symbol]) -> Known:
+        """What is known after a branch: this if ``condition`` holds, else ``other``. ``inner`` symbols are gone by then."""
+        after = Known(more=self.more or other.more, earlier=self.earlier)
+        for mine, theirs, holds in ((self, other, condition), (other, self, ir.logical_not(condition))):
+            for box in mine.boxes:
+                if any(box.same(o) for o in theirs.boxes):
+                    after.keep(box)
+                elif box.symbols() & inner:
+                    after.more = True
+                else:
+                    after.keep(box.when(holds))
+        return after
+
+    def keep(self, box: Box) -> None:
+        """Add a box as it is."""
+        if not any(box.same(old) for old in self.boxes):
+            self.boxes.append(box)
 
 
 def equal(a: Scalar, b: Scalar) -> bool:

@@ -165,7 +165,7 @@ class If:
 Statement = Union[Op, Loop, If]
 
 # Attributes that passes add to an op for the engines; they are no arguments of the op's meaning (``compute``).
-PASS_FACTS = frozenset({"lazy", "in_place"})
+PASS_FACTS = frozenset({"lazy", "in_place", "unproven"})
 
 
 @dataclass(frozen=True, eq=False)
