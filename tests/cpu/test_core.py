@@ -750,3 +750,29 @@ def test_sizes_found_on_the_way(tasks, eager_tasks):
     program = b.finish()
     assert "pypto_acquire" in generate(program).text
     agree(program, [np.array([3, 1, 700, 2, 64], np.int32), array(1, 16), np.zeros((5, 16), np.float32)], relative=1e-5)
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_only_products_may_flush(seen):
+    b = Builder("flush")
+    x, w, y, z = (
+        matrix(b, "x", 32, 64),
+        matrix(b, "w", 64, 32, dtype=BF16),
+        matrix(b, "y", 32, 32),
+        matrix(b, "z", 32, 64, dtype=BF16),
+    )
+    narrow = b.op("cast", b.op("mul", b.load(x), Literal(1.0, F32)), dtype=BF16, mode="rint", saturate=False)
+    b.store(y, b.op("matmul", narrow, b.load(w), out_dtype=F32, a_trans=False, b_trans=False))
+    if seen:
+        b.store(z, b.op("add", b.op("permute", b.op("permute", narrow, axes=(1, 0)), axes=(1, 0)), Literal(0.0, BF16)))
+    program = b.finish()
+    if host().has("avx512bf16"):
+        assert ("cvtneps2bf16" in generate(program).text) != seen
+    small = array(32, 64)
+    small[0] *= np.float32(1e-39)
+    agree(
+        program,
+        [small, array(64, 32, dtype=BF16), np.zeros((32, 32), np.float32), np.zeros((32, 64), BF16.numpy)],
+        relative=1e-4,
+        absolute=1e-4,
+    )

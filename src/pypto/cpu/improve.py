@@ -17,12 +17,14 @@ from pypto.cpu.items import IfItem, Item, LoopItem, MatmulItem, NestItem, Produc
 from pypto.cpu.merge import merge
 from pypto.cpu.nests import Load
 from pypto.cpu.views import Buffer, View, same
+from pypto.dtypes import DataType
 
 
 def improve(items: list[Item], parallel: set[LoopItem]) -> list[Item]:
     """``items`` with nests merged and matmuls joined to the nests behind them; inner schedules are replaced in place."""
     users = _users(items)
     merge(items, users)
+    _mark_flushing(list(_leaves(items)))
     return _improved(items, users, parallel, serial=False)
 
 
@@ -41,6 +43,20 @@ def _leaves(items: Iterable[Item]) -> Iterator[Item]:
             yield from _leaves((*item.then, *item.orelse))
         else:
             yield item
+
+
+def _mark_flushing(items: list[Item]) -> None:
+    """Mark the stores whose readers are all bf16 products: with the instructions that convert, those take denormals for 0."""
+    read_by_products: Counter[Buffer] = Counter()
+    for item in items:
+        if isinstance(item, MatmulItem) and item.kind == "bf16":
+            read_by_products.update({item.a.buffer, item.b.buffer})
+    readers = Counter(buffer for item in items for buffer in item.reads)
+    for item in items:
+        for store in item.nest.stores if isinstance(item, NestItem) else ():
+            buffer = store.access.buffer
+            private = buffer.role == "local" and buffer.dtype is DataType.DT_BF16
+            store.flushes = private and 0 < readers[buffer] == read_by_products[buffer]
 
 
 def _improved(items: list[Item], users: Counter[Buffer], parallel: set[LoopItem], serial: bool) -> list[Item]:

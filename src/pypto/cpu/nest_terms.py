@@ -140,10 +140,20 @@ class TermWriter:
             return
         pointer, stride = self._address(store.access, scope, scope.places[u])
         tail = scope.places[u].tail
+        if store.flushes and stride == 1 and self.target.has("avx512bf16") and isinstance(store.term, Apply):
+            self._store_flushed(store, u, scope, pointer)
+            return
         if stride == 1 and self.streaming and tail is None:
             b.store(dtype, vector, pointer, align=min(64, LANES * dtype.size), streaming=True)
         else:
             b.store_strided(dtype, vector, pointer, stride, tail)
+
+    def _store_flushed(self, store: Store, u: int, scope: Scope, pointer: str) -> None:
+        """bf16 by the machine's own conversion, from the value before it is rounded."""
+        exact = self._compute(store.term, u, scope)
+        narrow = self.f.intrinsic("<16 x bfloat>", "llvm.x86.avx512bf16.cvtneps2bf16.512", ("<16 x float>", exact.name))
+        bits = Vector(self.f.cast("bitcast", "<16 x bfloat>", narrow, "<16 x i16>"), _D.DT_UINT16)
+        self.vectors(_D.DT_UINT16).store(_D.DT_UINT16, bits, pointer, scope.places[u].tail)
 
     # -- addresses -------------------------------------------------------------------------------------------------------------
 

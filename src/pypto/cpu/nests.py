@@ -130,11 +130,15 @@ class Scan(Term):
 
 @dataclass(eq=False)
 class Store:
-    """``axes``: those it ranges over; a store that lacks an axis happens once outside that loop."""
+    """``axes``: those it ranges over; a store that lacks an axis happens once outside that loop.
+
+    ``flushes``: only products that take denormals for 0 read what it writes, so a conversion that flushes them will do.
+    """
 
     access: Access
     term: Term
     axes: frozenset[int]
+    flushes: bool = False
 
 
 @dataclass(eq=False)
@@ -212,7 +216,9 @@ def _regrouped(nest: Nest, groups: list[list[int]]) -> Nest:
         new = _renamed(term, axes, place, renamed, last)
         renamed[id(term)] = new
         made.terms.append(new)
-    made.stores = [Store(_access(s.access, last), renamed[id(s.term)], frozenset(place[a] for a in s.axes)) for s in nest.stores]
+    made.stores = [
+        Store(_access(s.access, last), renamed[id(s.term)], frozenset(place[a] for a in s.axes), s.flushes) for s in nest.stores
+    ]
     return made
 
 
