@@ -22,7 +22,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 # Rooms in the order a kernel passes through them: a room may import at module level what stands before it, and itself.
 ROOMS = [
-    "version identity enums dtypes diagnostics errors elements options tiles".split(),
+    "version identity enums dtypes diagnostics errors elements options tiles chips cores".split(),
     ["tolerance"],
     ["ir"],
     ["ops"],
@@ -30,6 +30,7 @@ ROOMS = [
     ["frontend"],
     ["graph"],
     ["cpu"],
+    ["sim"],
     ["runtime"],
     [
         "config",

@@ -1,0 +1,1 @@
+"""Operations of the tile level: one row each (``table``), one file per family."""
