@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pypto.fuzz import calls, graphs, mistakes, standin
+from pypto.fuzz import calls, graphs, mistakes, standin, typed
 from pypto.fuzz.grammar import LOG, ROWS, TABLE, WIDTH, kernel_source
 
 ATTEMPT = f"""
@@ -54,6 +54,11 @@ def graph(choose: random.Random) -> Case:
     return Case("graph", graphs.graph(choose), valid=True)
 
 
+def types(choose: random.Random) -> Case:
+    """A valid graph over every element type: it must run, and engines agree to the bit."""
+    return Case("types", typed.typed(choose), valid=True)
+
+
 def broken(choose: random.Random) -> Case:
     """A loop nest with one to three mistakes in it."""
     return Case("broken", mistakes.broken(choose, nest(choose).source))
@@ -87,6 +92,7 @@ def option(choose: random.Random) -> Case:
 KINDS: dict[str, tuple[Callable[[random.Random], Case], int]] = {
     "nest": (nest, 4),
     "graph": (graph, 5),
+    "types": (types, 4),
     "broken": (broken, 4),
     "statement": (statement, 3),
     "indexing": (indexing, 3),
