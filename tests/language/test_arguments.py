@@ -569,3 +569,63 @@ def test_asking_for_an_option_by_something_else_than_text():
     for key in ([], {}, None, 3):
         with mistake("Option not found"):
             pypto.get_current_scope().get_options_prefix(key)
+
+
+def freed():
+    tensor = torch.ones(4, 4)
+    tensor.untyped_storage().resize_(0)
+    return tensor
+
+
+def cut_short():
+    tensor = torch.ones(4, 4)
+    tensor.untyped_storage().resize_(8)
+    return tensor
+
+
+def fake():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.ones(4, 4)
+
+
+@pytest.mark.parametrize(
+    ("make", "fragments"),
+    [
+        (freed, ["'x'", "without memory"]),
+        (cut_short, ["'x'", "64 bytes", "storage (8)"]),
+        (fake, ["'x'", "FakeTensor without memory", "custom op"]),
+        (lambda: torch.nested.nested_tensor([torch.ones(4), torch.ones(4)]), ["nested"]),
+        (lambda: np.ma.array(np.ones((4, 4), np.float32), mask=True), ["masked", "filled"]),
+    ],
+)
+def test_tensors_without_numbers_of_their_own_are_refused(tmp_path, make, fragments):
+    kernel = define(
+        tmp_path, "@jit\ndef kernel(x: Tensor([4, 4], DT_FP32), out: Tensor([4, 4], DT_FP32)):\n    out[:] = x + 1.0\n"
+    )
+    with mistake(*fragments):
+        kernel(make(), torch.zeros(4, 4))
+
+
+def test_a_freed_tensor_is_refused_by_a_kernel_that_ran_before(engine):
+    x = torch.ones(4, 4)
+    for _ in range(3):
+        add_one(x, torch.zeros(4, 4))
+    for arguments in ((freed(), torch.zeros(4, 4)), (x, freed())):
+        with mistake("without memory"):
+            add_one(*arguments)
+
+
+def test_a_kernel_inside_a_transform_of_torch_is_refused():
+    def call(x):
+        out = torch.zeros_like(x)
+        add_one(x, out)
+        return out
+
+    for transform in (
+        lambda: torch.func.vmap(call)(torch.ones(2, 4, 4)),
+        lambda: torch.func.jvp(call, *[(torch.ones(4, 4),)] * 2),
+    ):
+        with mistake("'x'", "without memory"):
+            transform()

@@ -255,7 +255,8 @@ def _array_fits(row: Row, value: np.ndarray) -> bool:
 def _torch_fits(row: Row, value: Any) -> bool:
     torch = sys.modules["torch"]
     plain = value.dtype == row.value and value.device.type == "cpu" and value.layout == torch.strided and value.is_contiguous()
-    return plain and not (row.check_grad and value.requires_grad and torch.is_grad_enabled())
+    there = value.data_ptr() or not value.numel()
+    return plain and there and not (row.check_grad and value.requires_grad and torch.is_grad_enabled())
 
 
 def _sizes_fit(row: Row, sizes: Sequence[int], block: Any) -> bool:

@@ -110,13 +110,33 @@ def _of_torch(tensor: Any, kernel: str, name: str) -> HostTensor:
         raise UnknownElementType(got=tensor.dtype, advice=f"convert it: {name}.to(torch.float32)", **facts)
     if not tensor.is_contiguous():
         raise NotContiguous(shape=list(tensor.shape), strides=list(tensor.stride()), **facts)
-    return HostTensor(tensor.data_ptr(), dtype, tuple(tensor.shape) or (1,), True, "cpu", tensor)
+    return HostTensor(_memory_of(tensor, facts), dtype, tuple(tensor.shape) or (1,), True, "cpu", tensor)
+
+
+def _memory_of(tensor: Any, facts: dict[str, Any]) -> int:
+    """Address of the numbers. Tensors that stand for others while torch traces or transforms have none, freed storages neither."""
+    needed = tensor.numel() * tensor.element_size()
+    try:
+        address = int(tensor.data_ptr())
+        held = tensor.untyped_storage().nbytes() - tensor.storage_offset() * tensor.element_size()
+    except (RuntimeError, NotImplementedError):
+        address, held = 0, 0
+    if not needed:
+        return address
+    if not address:
+        advice = "wrap the kernel as a custom op (torch.library.custom_op), or pass a tensor that holds numbers"
+        raise WrongLayout(got=f"a {type(tensor).__name__} without memory of its own", advice=advice, **facts)
+    if held < needed:
+        raise WrongLayout(got=f"larger ({needed} bytes) than its storage ({held})", advice="give the storage its size back", **facts)
+    return address
 
 
 def _check_torch(tensor: Any, facts: dict[str, Any]) -> None:
     torch = sys.modules["torch"]
     if type(tensor).__name__ == "DTensor":
         raise DistributedTensor(**facts)
+    if tensor.is_nested:
+        raise WrongLayout(got="a nested tensor", advice="pass its parts one by one, or torch.nested.to_padded_tensor", **facts)
     if tensor.layout != torch.strided:
         raise WrongLayout(got=f"a {str(tensor.layout).removeprefix('torch.')} tensor", advice="pass tensor.to_dense()", **facts)
     if tensor.device.type != "cpu":
@@ -134,6 +154,8 @@ def _check_torch(tensor: Any, facts: dict[str, Any]) -> None:
 
 def _of_numpy(array: np.ndarray, kernel: str, name: str) -> HostTensor:
     facts: dict[str, Any] = {"kernel": kernel, "name": name}
+    if isinstance(array, np.ma.MaskedArray):
+        raise WrongLayout(got="a masked array", advice=f"pass {name}.filled(value), or {name}.data to ignore the mask", **facts)
     dtype = BY_NUMPY.get(array.dtype)
     if dtype is None or not array.dtype.isnative:
         if array.dtype.newbyteorder("=") in BY_NUMPY and not array.dtype.isnative:

@@ -94,6 +94,7 @@ def difference(expected: Any, got: Any, exact: bool, half: bool = False) -> str:
 # text names a class of this package.
 _USERS = re.compile(
     r"\(left, right\)|(function|python)\(\*arguments|range\(\*bounds|raise error|container\[key\]|[gs]etattr\(|\(operand\)"
+    r"|element in container"
 )
 _OURS = re.compile(r"SymbolicScalar|'Tensor'|DataType|pypto")
 

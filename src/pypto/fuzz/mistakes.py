@@ -103,7 +103,9 @@ def _lines(choose: random.Random, indent: int, depth: int) -> list[str]:
     pad, roll = "    " * indent, choose.random()
     if depth and roll < 0.4:
         inner = [line for _ in range(choose.randint(1, 2)) for line in _lines(choose, indent + 1, depth - 1)]
-        return [pad + choose.choice(BLOCKS).format(e=expression(choose)), *inner]
+        block = choose.choice(BLOCKS).format(e=expression(choose))
+        leave = [pad + "    break"] if block.startswith("while ") else []  # Python's own endless loop is no finding
+        return [pad + block, *inner, *leave]
     if roll < 0.65:
         return [pad + choose.choice(STATEMENTS)]
     target = choose.choice(["y", "x", "n", "out[:]", "out[0:2, :]", "table[0]", "y, z", "x[n]", "k"])

@@ -120,7 +120,7 @@ def _mask(pool: Pool) -> None:
     if c is None or pool.choose.random() < 0.2:
         pool.add(f"pypto.logical_not({a})", "BOOL", shape)
     elif pool.kinds[c][1] == shape:
-        number = "1.5" if kind in FLOATS else "3"
+        number = f"pypto.Element(pypto.DT_{kind}, 1.5)" if kind in FLOATS else "3"  # a bare 1.5 is FP32
         other = found[0] if (found := pool.partner(a)) and pool.kinds[found[0]][1] == shape else number
         pool.add(f"pypto.where({c}, {a}, {other})", kind, shape)
 
