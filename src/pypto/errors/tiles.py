@@ -359,7 +359,7 @@ class EventOutOfRange(UserError, ValueError):
 
 class CrossCoreEventOutOfRange(UserError, ValueError):
     code = 0xF00002
-    message = "{operation}: event_id must be in [0, 16), got {got}"
+    message = "{operation}: event_id must be in [0, {events}), got {got}"
 
 
 class MutexOutOfRange(UserError, ValueError):

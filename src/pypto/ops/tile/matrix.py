@@ -257,7 +257,7 @@ def _work(call: Any) -> Iterable[tuple[str, float]]:
     rows, inner, columns = _extents(call)
     size = _factors(call)[0].type.dtype.facts.bits / 8
     depth = max(1, int(BLOCK * 2 // size))
-    yield "A_MUL_B", float(-(-rows // BLOCK) * -(-columns // BLOCK) * -(-inner // depth))
+    yield "MATMUL", float(-(-rows // BLOCK) * -(-columns // BLOCK) * -(-inner // depth))
 
 
 def _row(name: str, operands: str, summary: str, example: str, mx: bool = False, hidden: bool = False) -> None:

@@ -63,10 +63,8 @@ def _load_touches(call: Any) -> Iterable[Touch]:
 
 
 def _load_work(call: Any) -> Iterable[tuple[str, float]]:
-    """Priced by the bytes that cross, on the entry of the memory they go to (toolchain section 4.4)."""
     tile = call.operands[0]
-    name = "UB_COPY_IN" if tile.type.space is MemorySpace.Vec else "L1_COPY_IN"
-    yield name, float(tile.rows * tile.columns * tile.numpy_dtype.itemsize)
+    yield "COPY_IN", float(tile.rows * tile.columns * tile.numpy_dtype.itemsize)
 
 
 def _load_row(name: str, offsets: str, summary: str, example: str) -> None:
@@ -169,7 +167,7 @@ def _store_touches(call: Any) -> Iterable[Touch]:
 
 def _store_work(call: Any) -> Iterable[tuple[str, float]]:
     tensor, tile = call.operands[:2]
-    name = "UB_COPY_OUT" if tile.type.space is MemorySpace.Vec else "L0C_COPY_OUT"
+    name = "COPY_OUT" if tile.type.space is MemorySpace.Vec else "FIX_OUT"
     yield name, float(tile.rows * tile.columns * tensor.numpy_dtype.itemsize)
 
 

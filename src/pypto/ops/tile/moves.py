@@ -38,7 +38,6 @@ PATHS = frozenset(
     [(_S.Mat, target) for target in (_S.Left, _S.Right, _S.Scaling, _S.Bias, _S.ScaleLeft, _S.ScaleRight)]
     + [(_S.Acc, _S.Vec), (_S.Vec, _S.Vec), (_S.Vec, _S.Mat)]
 )
-BETWEEN_CORES = ((_S.Acc, _S.Vec), (_S.Vec, _S.Mat))  # only where cube and vector cores share a path
 TRANSPOSED = {_L.NZ: _L.ZN, _L.ZN: _L.NZ, _L.NN: _L.ZZ, _L.ZZ: _L.NN, _L.ND: _L.DN, _L.DN: _L.ND}
 BIAS_TYPES = {_D.DT_FP16: _D.DT_FP32, _D.DT_BF16: _D.DT_FP32, _D.DT_FP32: _D.DT_FP32, _D.DT_INT32: _D.DT_INT32}
 SPLIT_ROWS = 2  # dual modes round the split extent up to these (tile API section 3.1)
@@ -102,7 +101,7 @@ def check_path(call: StaticCall, target: Tile, source: Tile) -> None:
     path = (source.space, target.space)
     if path not in PATHS:
         raise PathUnsupported(operation=call.operation, source=path[0].name, target=path[1].name)
-    if path in BETWEEN_CORES and not getattr(call.chip, "core_paths", True):
+    if not call.chip.has_path(*path):
         raise PathNotOnChip(operation=call.operation, chip=call.chip.name, source=path[0].name, target=path[1].name)
     require_core(call, source)
 
@@ -302,18 +301,24 @@ def _touches(call: Any) -> Iterable[Touch]:
         yield from scale_touches(call, copy.source_column + copy.columns)
 
 
-RATES = {  # names of the calibration table (toolchain section 4.4); what it lacks is priced by ports of the chip file
+RATES = {  # rates of the chip file
     (_S.Mat, _S.Left): "L1_TO_L0A",
     (_S.Mat, _S.Right): "L1_TO_L0B",
-    (_S.Acc, _S.Vec): "L0C_COPY_UB",
-    (_S.Vec, _S.Mat): "UB_COPY_L1",
-    (_S.Vec, _S.Vec): "ADDS",  # one pass over one input
+    (_S.Mat, _S.Bias): "L1_TO_BT",
+    (_S.Mat, _S.Scaling): "L1_TO_FB",
+    (_S.Mat, _S.ScaleLeft): "L1_TO_SCALE",
+    (_S.Mat, _S.ScaleRight): "L1_TO_SCALE",
+    (_S.Acc, _S.Vec): "FIX_TO_UB",
+    (_S.Vec, _S.Mat): "UB_TO_L1",
+    (_S.Vec, _S.Vec): "UB_TO_UB",
 }
 
 
 def _work(call: Any) -> Iterable[tuple[str, float]]:
     target, source = call.operands[:2]
-    rate = RATES.get((source.type.space, target.type.space), "L1_TO_L0A")
+    rate = RATES[source.type.space, target.type.space]
+    if rate == "L1_TO_L0B" and source.type.layout is _L.ZN:
+        rate = "L1_TO_L0B_TRANSPOSED"
     yield rate, float(sum(copy.rows * copy.columns for copy in copies(call)) * source.numpy_dtype.itemsize)
 
 

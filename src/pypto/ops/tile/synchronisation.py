@@ -11,7 +11,6 @@ from typing import Any
 
 from pypto.cores.enums import (
     CacheLine,
-    CoreType,
     CrossCoreSyncMode,
     DcciDst,
     MemorySpace,
@@ -34,13 +33,6 @@ from pypto.errors.tiles import (
 from pypto.ops.tile.checks import attribute, kind_of, offset_values, operand
 from pypto.ops.tile.table import Parameter, StaticCall, StaticOperand, TileOperation, keyword, positional, register
 
-LAST_EVENT = 15  # tile API section 4.5; hardware names end at 7
-CROSS_CORE_EVENTS = 16
-LAST_MUTEX = 31
-PIPES = {
-    CoreType.CUBE: (PipeType.MTE1, PipeType.MTE2, PipeType.MTE3, PipeType.M, PipeType.FIX, PipeType.S, PipeType.V),
-    CoreType.VECTOR: (PipeType.MTE2, PipeType.MTE3, PipeType.V, PipeType.S),
-}
 BARRIERS = {
     "bar_m": PipeType.M,
     "bar_mte1": PipeType.MTE1,
@@ -91,7 +83,8 @@ def _synchronise(
 
 
 def _require_pipe(call: StaticCall, name: str) -> None:
-    pipe, possible = call.attributes.get(name), PIPES[call.core]
+    """The pipe is one that this kind of core has."""
+    pipe, possible = call.attributes.get(name), call.chip.pipes[call.core]
     if pipe not in possible:
         listed = ", ".join(one.name for one in possible)
         raise PipeRefused(operation=call.operation, argument=name, got=pipe, core=call.core.name.lower(), possible=listed)
@@ -107,8 +100,16 @@ def _check_flag(call: StaticCall) -> None:
     if pipe is call.attributes["wait_pipe"]:
         raise SamePipe(operation=call.operation, pipe=pipe.name, name=pipe.name.lower())
     event = call.attributes.get("event_id")
-    if isinstance(event, int) and not 0 <= event <= LAST_EVENT:
-        raise EventOutOfRange(operation=call.operation, last=LAST_EVENT, got=event)
+    last = call.chip.identifiers["flags"] - 1
+    if isinstance(event, int) and not 0 <= event <= last:
+        raise EventOutOfRange(operation=call.operation, last=last, got=event)
+
+
+def _check_barrier(call: StaticCall) -> None:
+    pipe, possible = BARRIERS[call.operation], call.chip.pipes[call.core]
+    if pipe is not PipeType.ALL and pipe not in possible:
+        listed = ", ".join(one.name for one in possible)
+        raise PipeRefused(operation=call.operation, argument="pipe", got=pipe, core=call.core.name.lower(), possible=listed)
 
 
 _FLAG = (
@@ -132,21 +133,23 @@ _synchronise(
 )
 for _name, _pipe in BARRIERS.items():
     _what = "every pipe of this core" if _pipe is PipeType.ALL else f"pipe {_pipe.name}"
-    _synchronise(_name, f"Later work of {_what} waits for earlier work of {_what}.", (), f"pl.system.{_name}()", pipe=_pipe)
+    _synchronise(
+        _name, f"Later work of {_what} waits for earlier work of {_what}.", (), f"pl.system.{_name}()", _check_barrier, _pipe
+    )
 
 # -- buffer tokens ------------------------------------------------------------------------------------------------------------
 
 
 def _check_mutex(call: StaticCall) -> None:
-    if not getattr(call.chip, "mutexes", True):
+    if not call.chip.identifiers["mutex"]:
         raise MutexNotOnChip(operation=call.operation, chip=call.chip.name)
     _require_pipe(call, "pipe")
     single, several = call.attributes.get("mutex_id"), call.attributes.get("mutex_ids")
     ids = list(several) if isinstance(several, (list, tuple)) else [] if single is None else [single]
     limit = attribute(call, "max_mutex_id", 2)
     for number in ids:
-        if isinstance(number, int) and not 0 <= number <= LAST_MUTEX:
-            raise MutexOutOfRange(operation=call.operation, last=LAST_MUTEX, got=number)
+        if isinstance(number, int) and not 0 <= number < call.chip.identifiers["mutex"]:
+            raise MutexOutOfRange(operation=call.operation, last=call.chip.identifiers["mutex"] - 1, got=number)
     if isinstance(several, (list, tuple)) and isinstance(limit, int) and len(several) > limit:
         raise MutexStillTaken(operation=call.operation, got=len(several), limit=limit)
 
@@ -180,8 +183,9 @@ _synchronise(
 def _check_cross_core(call: StaticCall) -> None:
     _require_pipe(call, "pipe")
     event = call.attributes.get("event_id")
-    if isinstance(event, int) and not 0 <= event < CROSS_CORE_EVENTS:
-        raise CrossCoreEventOutOfRange(operation=call.operation, got=event)
+    events = call.chip.identifiers["cross_core"]
+    if isinstance(event, int) and not 0 <= event < events:
+        raise CrossCoreEventOutOfRange(operation=call.operation, events=events, got=event)
 
 
 _CROSS = (
