@@ -59,3 +59,32 @@ def test_extreme_of_nothing_stands_at_place_0(engine, tmp_path, axis):
         part = np.take(x, range(length), axis)
         for got, function in ((most, np.argmax), (least, np.argmin)):
             assert np.array_equal(got[row], function(part, axis, keepdims=True) if length else np.zeros(got[row].shape))
+
+
+@pytest.mark.parametrize(
+    ("form", "shape"),
+    [
+        ("x.reshape([-1])", (0,)),
+        ("x.reshape([2, 0])", (2, 0)),
+        ("concat([x.reshape([-1]), x.reshape([-1])], 0)", (0,)),
+        ("gather(x, 0, cast(x, DT_INT32))", (0, 4)),
+        ("scatter_update(x, -2, zeros(0, 0, dtype=DT_INT32), x)", (0, 4)),
+        ("softmax(x, 0) + sum(x, 1, True)", (0, 4)),
+        ("topk(x, 2)[0]", (0, 2)),
+        ("sum(x, 0, True)", (1, 4)),
+        ("cumsum(x, 0).transpose(0, 1)", (4, 0)),
+    ],
+)
+def test_tensors_without_elements(engine, tmp_path, form, shape):
+    kernel = define(
+        tmp_path,
+        f"""
+        @jit
+        def kernel(x: Tensor([0, 4], DT_FP32), out: Tensor([], DT_FP32)):
+            out[:] = {form}
+        """,
+    )
+    out = np.full(shape, np.nan, np.float32)
+    with quiet():
+        kernel(np.zeros((0, 4), np.float32), out)
+    assert (out == 0).all()

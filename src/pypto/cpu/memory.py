@@ -84,7 +84,8 @@ class Memory:
                 continue
             spans = [self.ranges[u.path[depth][0]] if len(u.path) > depth else (u.position, u.position + 1) for u in uses]
             spans_start, spans_end = min(s for s, _ in spans), max(e for _, e in spans)
-            intervals.setdefault(frame, []).append((spans_start, spans_end, buffer, -(-fixed // ALIGNMENT) * ALIGNMENT))
+            length = max(-(-fixed // ALIGNMENT), 1) * ALIGNMENT  # empty tensors have an address too
+            intervals.setdefault(frame, []).append((spans_start, spans_end, buffer, length))
         for frame, found in intervals.items():
             frame.size, frame.offsets = _packed(found)
 

@@ -117,6 +117,8 @@ def whole(buffer: Buffer, type: TensorType) -> View:
 
 def _reshaped_strides(shape: Sequence[Scalar], strides: Sequence[Scalar], target: Sequence[Scalar]) -> tuple[Scalar, ...] | None:
     """Match runs of source axes with runs of target axes of the same size; inside a run the source must be contiguous."""
+    if any(same(n, 0) for n in target):
+        return row_major(target)  # of no element
     source = [(n, s) for n, s in zip(shape, strides, strict=True) if not same(n, 1)]
     wanted = [n for n in target if not same(n, 1)]
     found: list[Scalar] = []

@@ -72,7 +72,7 @@ class Pool:
         for other, (other_kind, other_shape) in self.kinds.items():
             if other_kind == kind and len(shape) == len(other_shape):
                 if all(1 in (m, n) or m == n for m, n in zip(shape, other_shape, strict=True)):
-                    fits.append((other, tuple(map(max, shape, other_shape))))
+                    fits.append((other, tuple(n if m == 1 else m for m, n in zip(shape, other_shape, strict=True))))
         return self.choose.choice(fits) if fits else None
 
 
@@ -142,6 +142,9 @@ def _arrange(pool: Pool) -> None:
         return
     (kind, shape), c = pool.kinds[a], pool.choose
     axis = c.randrange(len(shape))
+    if 0 in shape:
+        flat = [-1] if c.random() < 0.5 else [1, *shape]
+        return pool.add(f"pypto.reshape({a}, {flat})", kind, (0,) if flat == [-1] else tuple(flat))
     cut = c.randint(0, shape[axis] - 1)
     size = c.randint(1, shape[axis] - cut)
     key = ", ".join(f"{cut} : {cut + size}" if k == axis else ":" for k in range(len(shape)))
@@ -220,6 +223,8 @@ def _inputs(pool: Pool) -> list[tuple[str, str, Shape]]:
     c = pool.choose
     rank = c.choice([1, 2, 2, 2, 3])
     sizes = [c.choice(WIDTHS[:9] if rank == 3 else WIDTHS) for _ in range(2)]
+    if c.random() < 0.05:
+        sizes[1] = 0
     kinds = [c.choice(TYPES) for _ in range(2)]
     inputs = []
     for k in range(4):
