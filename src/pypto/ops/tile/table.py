@@ -106,6 +106,9 @@ class TileView(Protocol):
     def write(self, values: Any) -> None:
         """Writes the valid region; ``values`` broadcast to ``[rows, columns]`` and are of the element type already."""
 
+    def target(self) -> np.ndarray | None:
+        """The valid region as an array to write into, or None where the layout has none: then use ``write``."""
+
     def read_block(self, row: int, column: int, rows: int, columns: int) -> np.ndarray:
         """Any rectangle of the physical shape."""
 
@@ -212,6 +215,8 @@ FAMILIES = (
     "gathering",
     "sorting",
     "conversion",
+    "padding",
+    "quantisation",
     "movement",
     "matrix",
     "synchronisation",
