@@ -82,11 +82,6 @@ def touched_by_comparison(call: Running) -> Iterable[Touch]:
     return [touch(mask, "W", lhs.rows, packed_columns(lhs.columns)), *read]
 
 
-def work(call: Running) -> list[tuple[str, float]]:
-    names = costs.COMPARE if is_tile(call.operands[2]) else costs.COMPARES
-    return [(name, costs.bytes_of(call)) for name in names]
-
-
 def comparison(
     name: str, right: str, run: Callable[[Running], None], rule: Rule, summary: str, example: str, **columns: Any
 ) -> TileOperation:
@@ -107,7 +102,6 @@ def comparison(
             check=all_of(in_ub(0, 1), typed(0, (U8,)), typed(1, EVERY), rule, alike(1, 2), holds(0, 1)),
             touches=touched_by_comparison,
             cost=costs.COMPARE,
-            work=work,
             example=example,
             **columns,
         )

@@ -139,7 +139,7 @@ register(
         run=copy,
         check=all_of(in_ub(0, 1), same_dtype(0, 1), same_layout(0, 1), covering(0, 1)),
         touches=within_target("WR"),
-        cost=costs.EXPAND,
+        cost=costs.COPY,
         hidden=True,
         example="pl.ub_copy(out, src)",
     )
@@ -173,7 +173,7 @@ register(
         pipe=PipeType.V,
         run=reshape,
         check=all_of(in_ub(0, 1), row_major(0, 1), check_reshape),
-        cost=costs.EXPAND,
+        cost=costs.COPY,
         hidden=True,
         example="pl.reshape(out, src, [32, 128])",
     )
@@ -197,7 +197,7 @@ for _name in ("expands", "full"):
             pipe=PipeType.V,
             run=fill,
             check=all_of(in_spaces(UB_OR_L1, 0), scalar(1), typed(0, NUMBERS)),
-            cost=costs.EXPAND,
+            cost=costs.FILL,
             hidden=_name == "full",
             example=f"pl.{_name}(out, 0.0)",
         )
@@ -220,7 +220,7 @@ register(
         pipe=PipeType.V,
         run=fill_index,
         check=all_of(in_ub(0), scalar(1), typed(0, (I32, I16, U16, U32)), shaped(0, "one row", lambda shape: shape[0] == 1)),
-        cost=costs.RANGE,
+        cost=costs.FILL,
         example="pl.fill_index(out, 0)",
     )
 )

@@ -175,7 +175,7 @@ binary(
     "and_",
     mapped(np.bitwise_and, 1, 2),
     BITS,
-    (costs.BITWISE, costs.BITWISES),
+    (costs.AND, costs.AND),
     summary="Bits set in both; rhs is a tile or a scalar.",
     example="pl.and_(out, lhs, 0xFF)",
 )
@@ -183,7 +183,7 @@ binary(
     "or_",
     mapped(np.bitwise_or, 1, 2),
     BITS,
-    (costs.BITWISE, costs.BITWISES),
+    (costs.OR, costs.OR),
     hidden=True,
     summary="Bits set in either; rhs is a tile or a scalar.",
     example="pl.or_(out, lhs, rhs)",
@@ -192,7 +192,7 @@ binary(
     "shl",
     shifting(np.left_shift),
     EVERY_INTEGER,
-    (costs.BITWISE,),
+    (costs.SHIFT,),
     rules=(row_major(0, 1, 2),),
     summary="lhs shifted left, each element by that of rhs: 0 to width - 1, anything else is an error.",
     example="pl.shl(out, lhs, rhs)",
@@ -201,7 +201,7 @@ binary(
     "shr",
     shifting(np.right_shift),
     EVERY_INTEGER,
-    (costs.BITWISE,),
+    (costs.SHIFT,),
     rules=(row_major(0, 1, 2),),
     summary="lhs shifted right, each element by that of rhs (0 to width - 1); signed types keep their sign.",
     example="pl.shr(out, lhs, rhs)",
@@ -215,28 +215,28 @@ for _name, _run, _dtypes, _price, _rules, _formula in (
     ("muls", mapped(np.multiply, 1, 2), MULTIPLIED, costs.MULS, (), "lhs * scalar"),
     ("divs", mapped(numbers.divide, 1, 2), DIVIDED, costs.DIVS, (), "lhs / scalar (as div)"),
     ("rems", mapped(numbers.remainder, 1, 2), DIVIDED, costs.DIVS, (), "remainder of lhs / scalar (as rem)"),
-    ("maxs", mapped(np.maximum, 1, 2), ADDED, costs.UNARY, (), "the greater of lhs and scalar; NaN stays"),
-    ("mins", mapped(np.minimum, 1, 2), ADDED, costs.UNARY, (), "the lesser of lhs and scalar; NaN stays"),
-    ("ands", mapped(np.bitwise_and, 1, 2), BITS, costs.BITWISES, (), "lhs & scalar"),
-    ("ors", mapped(np.bitwise_or, 1, 2), BITS, costs.BITWISES, (), "lhs | scalar"),
-    ("shls", shifting(np.left_shift), EVERY_INTEGER, costs.BITWISES, SHIFT_RULES, "lhs << scalar (as shl)"),
-    ("shrs", shifting(np.right_shift), EVERY_INTEGER, costs.BITWISES, SHIFT_RULES, "lhs >> scalar (as shr)"),
+    ("maxs", mapped(np.maximum, 1, 2), ADDED, costs.MAXS, (), "the greater of lhs and scalar; NaN stays"),
+    ("mins", mapped(np.minimum, 1, 2), ADDED, costs.MINS, (), "the lesser of lhs and scalar; NaN stays"),
+    ("ands", mapped(np.bitwise_and, 1, 2), BITS, costs.AND, (), "lhs & scalar"),
+    ("ors", mapped(np.bitwise_or, 1, 2), BITS, costs.OR, (), "lhs | scalar"),
+    ("shls", shifting(np.left_shift), EVERY_INTEGER, costs.SHIFT, SHIFT_RULES, "lhs << scalar (as shl)"),
+    ("shrs", shifting(np.right_shift), EVERY_INTEGER, costs.SHIFT, SHIFT_RULES, "lhs >> scalar (as shr)"),
 ):
     with_scalar(_name, _run, _dtypes, _price, rules=_rules, summary=f"out = {_formula}.", example=f"pl.{_name}(out, lhs, 3)")
 
 for _name, _compute, _dtypes, _price, _rules, _formula in (
     ("neg", np.negative, MULTIPLIED, costs.NEG, (), "-src; integers wrap"),
-    ("abs", np.abs, (*SIGNED, *HALF_AND_SINGLE), costs.UNARY, (), "|src|; the least integer wraps to itself"),
+    ("abs", np.abs, (*SIGNED, *HALF_AND_SINGLE), costs.ABS, (), "|src|; the least integer wraps to itself"),
     ("exp", numbers.exponential, HALF_AND_SINGLE, costs.EXP, (), "e to the power src"),
     ("log", numbers.logarithm, HALF_AND_SINGLE, costs.LN, (), "the natural logarithm of src"),
     ("sqrt", np.sqrt, HALF_AND_SINGLE, costs.SQRT, (), "the square root of src"),
     ("rsqrt", numbers.reciprocal_root, HALF_AND_SINGLE, costs.RSQRT, (row_major(0, 1),), "1 / sqrt(src), rounded once"),
     ("recip", numbers.reciprocal, HALF_AND_SINGLE, costs.RECIPROCAL, (row_major(0, 1),), "1 / src"),
-    ("relu", numbers.relu, (*HALF_AND_SINGLE, I32), costs.UNARY, (), "the greater of src and 0; NaN stays"),
+    ("relu", numbers.relu, (*HALF_AND_SINGLE, I32), costs.RELU, (), "the greater of src and 0; NaN stays"),
 ):
     unary(_name, _compute, _dtypes, _price, _rules, summary=f"out = {_formula}.", example=f"pl.{_name}(out, src)")
 
-unary("not_", np.invert, BITS, costs.BITWISES, hidden=True, summary="All bits flipped.", example="pl.not_(out, src)")
+unary("not_", np.invert, BITS, costs.NOT, hidden=True, summary="All bits flipped.", example="pl.not_(out, src)")
 
 
 def _exclusive_or(name: str, hidden: bool) -> None:
@@ -261,7 +261,7 @@ def _exclusive_or(name: str, hidden: bool) -> None:
                 *(distinct(3, other) for other in range(3)),
             ),
             touches=within_target(roles),
-            cost=costs.BITWISE,
+            cost=costs.XOR,
             hidden=hidden,
             example=f"pl.{name}(out, lhs, {right.name}, tmp)",
         )

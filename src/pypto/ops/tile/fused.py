@@ -120,7 +120,7 @@ for _name, _function, _words, _price in (
         ("W", "RW", "R"),
         then_relu(_function),
         check=all_of(in_ub(0, 1, 2), typed(0, ACTIVATED), alike(0, 1, 2)),
-        cost=_price,
+        cost=_price + costs.RELU,
         summary=f"lhs = {_words}; out = the greater of lhs and 0.",
         example=f"pl.{_name}(out, lhs, rhs)",
     )
@@ -154,7 +154,7 @@ for _name, _run, _words in (
         ("RW", "RW", "R"),
         _run,
         check=all_of(in_ub(0, 1, 2), typed(0, MULTIPLIED), alike(0, 1, 2)),
-        cost=costs.MUL,
+        cost=costs.MUL + costs.ADD,
         summary=f"{_words}.",
         example=f"pl.{_name}(out, lhs, rhs)",
     )
@@ -244,7 +244,7 @@ for _name, _function, _dtypes, _words, _price in (
     ("partadd", np.add, ADDED, "their sum", costs.ADD),
     ("partmul", np.multiply, MULTIPLIED, "their product", costs.MUL),
     ("partmax", np.maximum, EXTREME, "the greater (NaN stays)", costs.MAXIMUM),
-    ("partmin", np.minimum, EXTREME, "the lesser (NaN stays)", costs.MAXIMUM),
+    ("partmin", np.minimum, EXTREME, "the lesser (NaN stays)", costs.MINIMUM),
 ):
     register(
         TileOperation(

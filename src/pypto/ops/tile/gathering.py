@@ -301,7 +301,7 @@ register(
         run=scatter,
         check=check_scatter,
         touches=touched_by_scatter,
-        cost=costs.GATHER,
+        cost=costs.SCATTER,
         example="pl.scatter(out, src, idx)",
     )
 )

@@ -119,7 +119,7 @@ def padding(name: str, summary: str, roles: tuple[str, str], **columns: Any) -> 
             run=fill_pad,
             check=all_of(in_spaces(UB_OR_L1, 0, 1), typed(0, CASTABLE), same_dtype(0, 1), same_layout(0, 1), check_pad),
             touches=touched_by_pad,
-            cost=costs.EXPAND,
+            cost=costs.COPY,
             example=f"pl.{name}(out, src)",
             **columns,
         )

@@ -59,12 +59,12 @@ POSITIONS = (I32, U32)
 KINDS = {"sum": "sum", "max": "amax", "min": "amin", "prod": "prod", "argmax": "argmax", "argmin": "argmin"}
 DTYPES = {"sum": SUMMED, "prod": SUMMED, "max": EXTREME, "min": EXTREME, "argmax": LOCATED, "argmin": LOCATED}
 PRICES = {
-    ("sum", ACROSS): costs.ROW_SUM,
-    ("prod", ACROSS): costs.ROW_SUM,
-    ("max", ACROSS): costs.ROW_MAX,
-    ("argmax", ACROSS): costs.ROW_MAX,
-    ("min", ACROSS): costs.ROW_MIN,
-    ("argmin", ACROSS): costs.ROW_MIN,
+    "sum": (costs.ROW_SUM, costs.COLUMN_SUM),
+    "prod": (costs.ROW_SUM, costs.COLUMN_SUM),
+    "max": (costs.ROW_MAX, costs.COLUMN_MAX),
+    "argmax": (costs.ROW_MAX, costs.COLUMN_MAX),
+    "min": (costs.ROW_MIN, costs.COLUMN_MIN),
+    "argmin": (costs.ROW_MIN, costs.COLUMN_MIN),
 }
 WORDS = {
     "sum": "Sum",
@@ -75,11 +75,6 @@ WORDS = {
     "argmin": "Position of the first minimum",
 }
 PLACES = {ACROSS: "of every row, in one column", DOWN: "of every column, in one row"}
-
-
-def price(kind: str, dim: int) -> tuple[str, ...]:
-    """Down the rows every step is an elementwise pass."""
-    return PRICES[kind, dim] if dim == ACROSS else costs.ADD
 
 
 # ------------------------------------------------------------------------------------------------------------- reductions
@@ -133,7 +128,7 @@ def reduction(name: str, kind: str, dim: int) -> TileOperation:
             run=lambda call: reduce(call, kind, dim),
             check=reduction_rules(kind, dim),
             touches=lambda call: touched_by_reduction(call, dim),
-            cost=price(kind, dim),
+            cost=PRICES[kind][dim],
             hidden=True,
             example=f"pl.{name}(out, src, tmp)",
         )
@@ -145,7 +140,7 @@ def by_dim(call: StaticCall, kind: str) -> None:
 
 
 def work_of(kind: str) -> Callable[[Running], Iterable[tuple[str, float]]]:
-    return lambda call: [(name, costs.bytes_of(call)) for name in price(kind, dim_of(call))]
+    return lambda call: [(name, costs.bytes_of(call)) for name in PRICES[kind][dim_of(call)]]
 
 
 def directed(name: str, kind: str) -> TileOperation:
@@ -160,7 +155,7 @@ def directed(name: str, kind: str) -> TileOperation:
             run=lambda call: reduce(call, kind, dim_of(call)),
             check=lambda call: by_dim(call, kind),
             touches=lambda call: touched_by_reduction(call, dim_of(call)),
-            cost=price(kind, ACROSS),
+            cost=PRICES[kind][ACROSS],
             work=work_of(kind),
             example=f"pl.{name}(out, src, tmp, dim=0)",
         )
@@ -182,7 +177,7 @@ def selected(name: str, dim: int) -> TileOperation:
             run=lambda call: reduce(call, kinds[call.attributes["op_type"]], dim),
             check=all_of(in_range, lambda call: rules[call.attributes["op_type"]](call)),
             touches=lambda call: touched_by_reduction(call, dim),
-            cost=price("sum", dim),
+            cost=PRICES["sum"][dim],
             hidden=True,
             example=f"pl.{name}(out, src, tmp, op_type=1)",
         )
@@ -192,12 +187,12 @@ def selected(name: str, dim: int) -> TileOperation:
 # -------------------------------------------------------------------------- maximum and minimum: elementwise, or along one axis
 
 
-def extreme(name: str, kind: str, ufunc: np.ufunc) -> TileOperation:
+def extreme(name: str, kind: str, ufunc: np.ufunc, prices: tuple[costs.Names, costs.Names]) -> TileOperation:
     """``(out, lhs, rhs)`` elementwise; with ``dim`` the reduction ``(out, src, tmp)``."""
     elementwise = mapped(ufunc, 1, 2)
     pairwise = all_of(in_ub(0, 1), tile_or_scalar(2), typed(0, (*NARROW, *MIDDLE, *WIDE, *FLOATS)), alike(0, 1, 2))
     within = within_target("WRR")
-    price_of = costs.by_right_operand(costs.MAXIMUM, costs.UNARY)
+    price_of = costs.by_right_operand(*prices)
 
     def reduces(call: Any) -> bool:
         return call.attributes.get("dim") is not None
@@ -218,7 +213,7 @@ def extreme(name: str, kind: str, ufunc: np.ufunc) -> TileOperation:
             run=lambda call: reduce(call, kind, dim_of(call)) if reduces(call) else elementwise(call),
             check=lambda call: by_dim(call, kind) if reduces(call) else pairwise(call),
             touches=lambda call: touched_by_reduction(call, dim_of(call)) if reduces(call) else within(call),
-            cost=costs.MAXIMUM,
+            cost=prices[0],
             work=lambda call: work_of(kind)(call) if reduces(call) else price_of(call),
             example=f"pl.{name}(out, lhs, rhs)",
         )
@@ -370,8 +365,8 @@ def repeated(name: str, dim: int) -> TileOperation:
 directed("sum", "sum")
 directed("argmax", "argmax")
 directed("argmin", "argmin")
-extreme("maximum", "max", np.maximum)
-extreme("minimum", "min", np.minimum)
+extreme("maximum", "max", np.maximum, (costs.MAXIMUM, costs.MAXS))
+extreme("minimum", "min", np.minimum, (costs.MINIMUM, costs.MINS))
 
 for _prefix, _dim in (("row", ACROSS), ("col", DOWN)):
     for _kind in KINDS:
