@@ -183,6 +183,14 @@ class NzStore(UserError, ValueError):
     help = "NZ results: source in Acc, tensor [rows, columns] with rows a multiple of 16 and columns of {width}, offsets [0, 0]"
 
 
+class PackedWindow(UserError, ValueError):
+    code = 0xF00002
+    message = (
+        "{operation}: four-bit elements lie two in a byte; offset {offset}, extent {extent} and strides {strides} must keep pairs together"
+    )
+    help = "even offsets and extents along the axis of stride 1; pl.set_stride(tensor, [columns, 1]) counts elements"
+
+
 class MxScaleTensor(UserError, ValueError):
     code = 0xF00002
     message = "{operation}: block scales (FP8E8M0 into a ZZ or NN tile) {problem}"

@@ -43,7 +43,7 @@ BLOCK = 16  # rows and columns that the cube multiplies at a time
 MX_GROUP = 32  # elements of K that share one scale
 MX_MULTIPLE = 64
 FP8 = (_D.DT_FP8E4M3, _D.DT_FP8E5M2)
-FP4 = (_D.DT_FP4_E2M1X2, _D.DT_FP4_E1M2X2, _D.DT_FP4_E2M1, _D.DT_FP4_E1M2)
+FP4 = (_D.DT_FP4_E2M1, _D.DT_FP4_E1M2)
 SAME = (_D.DT_FP16, _D.DT_BF16, _D.DT_FP32, _D.DT_HF8)
 POSSIBLE = "fp16, bf16, fp32, hf8 with themselves and pairs of fp8 into fp32; int8 into int32"
 

@@ -27,7 +27,7 @@ from pypto.ops.tile.checks import (
 )
 from pypto.ops.tile.fixpipe import check_conversion, check_scale, converted, scale_touches
 from pypto.ops.tile.table import StaticCall, TileOperation, Touch, keyword, positional, register
-from pypto.ops.tile.transfers import BLOCK_BYTES, check_window, gather, places
+from pypto.ops.tile.transfers import BLOCK_BYTES, Place, check_window, gather, places, scatter
 
 _D = DataType
 ATOMIC_TYPES = (_D.DT_FP32, _D.DT_FP16, _D.DT_BF16, _D.DT_INT32, _D.DT_INT16, _D.DT_INT8)  # tile API section 3.1
@@ -149,11 +149,17 @@ def _store(call: Any) -> None:
         values = converted(call, values, tensor.dtype)
     add = call.attributes.get("atomic") is AtomicType.AtomicAdd
     for part in parts:
-        piece = values[part.row, part.column]
         if add:
-            with np.errstate(all="ignore"):
-                piece = part.tensor.read_window(part.offsets, part.axes, part.rows, part.columns) + piece
-        part.tensor.write_window(part.offsets, part.axes, piece)
+            _add(part, values)
+        else:
+            scatter(part, values)
+
+
+def _add(part: Place, values: np.ndarray) -> None:
+    """Adds in the type of the destination."""
+    with np.errstate(all="ignore"):
+        held = part.tensor.read_window(part.offsets, part.axes, part.rows, part.columns)
+        part.tensor.write_window(part.offsets, part.axes, held + values[part.row, part.column])
 
 
 def _store_touches(call: Any) -> Iterable[Touch]:
@@ -185,7 +191,7 @@ def _store_row(name: str, offsets: str, summary: str, example: str) -> None:
                 positional("src_tile", "tile"),
                 positional(offsets, "offsets"),
                 keyword("relu_pre_mode", enum=ReluPreMode),
-                keyword("scale", "scalar tile", constant=False),
+                keyword("scale", "real scalar tile", constant=False),
                 _ORDER,
                 keyword("atomic", enum=AtomicType),
                 keyword("phase", enum=STPhase),

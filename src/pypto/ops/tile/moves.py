@@ -332,7 +332,7 @@ register(
             positional("offset", "offsets", optional=True),
             keyword("acc_to_vec_mode", enum=AccToVecMode),
             keyword("relu_pre_mode", enum=ReluPreMode),
-            keyword("scale", "scalar tile", constant=False),
+            keyword("scale", "real scalar tile", constant=False),
         ),
         ("W", "R", "-"),
         pipe_of,

@@ -9,7 +9,6 @@ import numpy as np
 from pypto.dtypes import DataType
 
 _D = DataType
-LARGEST_EXACT_SUM = 1 << 53  # of integers in float64
 
 
 def as_floats(values: np.ndarray, dtype: DataType) -> np.ndarray:
@@ -18,6 +17,8 @@ def as_floats(values: np.ndarray, dtype: DataType) -> np.ndarray:
         return values
     if dtype is _D.DT_HF8:
         return hifloat8()[values]
+    if dtype in FP4_VALUES:  # a view gives their codes
+        return FP4_VALUES[dtype][values]
     return values.astype(np.float32, copy=False)
 
 
@@ -68,7 +69,14 @@ def _hifloat8_exponent(bits: int, width: int) -> int:
 
 
 _HIFLOAT8_SPECIAL = {0x00: 0.0, 0x80: float("nan"), 0x6F: float("inf"), 0xEF: float("-inf")}
-FP4_VALUES = {  # of a nibble; two lie in a byte, the first in the low one (tile API section 1.5)
-    _D.DT_FP4_E2M1X2: np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32),
-    _D.DT_FP4_E1M2X2: np.array([0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75], np.float32),
+
+
+def _fp4(magnitudes: list[float]) -> np.ndarray:
+    """Values of the sixteen codes: sign bit, then the magnitude."""
+    return np.array([*magnitudes, *(-one for one in magnitudes)], np.float32)
+
+
+FP4_VALUES = {
+    _D.DT_FP4_E2M1: _fp4([0, 0.5, 1, 1.5, 2, 3, 4, 6]),
+    _D.DT_FP4_E1M2: _fp4([0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75]),
 }

@@ -29,8 +29,9 @@ from pypto.dtypes import DataType
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter. ``kinds``: any of ``tile tensor pointer scalar struct offsets integers flag text enum type``.
+    """One parameter. ``kinds``: any of ``tile group tensor pointer scalar real struct offsets integers flag text enum type``.
 
+    ``real``: integers of the source text arrive as floats (run-time ones as they are). ``group`` is a whole tile group.
     ``offsets`` is a list of integer scalars (run-time allowed), ``integers`` a list known before anything runs. ``enum`` is the class of an
     enumeration; ``constant``: the value must be known before anything runs. Without ``default`` the parameter is mandatory.
     """

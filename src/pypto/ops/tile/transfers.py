@@ -21,6 +21,7 @@ from pypto.errors.tiles import (
     OrderNotConstant,
     OrderOutOfRange,
     OrderRepeats,
+    PackedWindow,
     TensorRankTooSmall,
     TiledOrderDescends,
     WindowLeavesTensor,
@@ -28,6 +29,7 @@ from pypto.errors.tiles import (
 from pypto.ops.tile.checks import require_offsets
 from pypto.ops.tile.table import StaticCall, TensorView, TileView, Touch
 
+PACKED_BITS = 4
 BLOCK_BYTES = 32  # columns of an NZ block, in bytes (tile API section 1.7)
 SCALE_FRACTAL = 32
 SCALE_LAYOUTS = (TensorLayout.ZZ, TensorLayout.NN)
@@ -44,6 +46,7 @@ class Place:
     columns: int
     row: slice
     column: slice
+    halves: str = ""  # of four-bit elements: the window counts bytes, two elements each along "rows" or "columns"
 
     def touch(self, role: str) -> Touch:
         return Touch(self.tensor, role, 0, 0, self.rows, self.columns, self.offsets, self.axes)
@@ -64,8 +67,15 @@ def check_window(call: StaticCall, tile: Tile, tensor: Tensor, offsets_at: int, 
     if tiled:
         check_tiled_order(call, axes, tile)
     steps = {axes[0]: tile.shape[0], axes[1]: tile.shape[1]} if tiled else {}
-    for axis, (offset, size) in enumerate(zip(offsets, tensor.shape, strict=True)):
+    for axis, (offset, size) in enumerate(zip(offsets, extents_of(tensor), strict=True)):
         check_offset(call, offset, steps.get(axis, 1), size, axis)
+
+
+def extents_of(tensor: Any) -> tuple[Any, ...]:
+    """Extents in elements: a tensor of four-bit elements is declared with half of its last axis (tile API section 3.2)."""
+    if tensor.dtype.facts.bits != PACKED_BITS or not isinstance(tensor.shape[-1], int):
+        return tensor.shape
+    return (*tensor.shape[:-1], 2 * tensor.shape[-1])
 
 
 def check_offset(call: StaticCall, offset: int | None, step: int, size: int | str, axis: int) -> None:
@@ -138,7 +148,9 @@ def places(call: Any, tile: TileView, tensor: TensorView, offsets: Sequence[int]
     if not (tile.rows and tile.columns):
         return
     check_extents(call, tensor, offsets, axes, tile.rows, tile.columns)
-    if getattr(tensor, "layout", TensorLayout.ND) is TensorLayout.NZ:
+    if tensor.dtype.facts.bits == PACKED_BITS:
+        yield _packed_place(call, tile, tensor, offsets, axes)
+    elif getattr(tensor, "layout", TensorLayout.ND) is TensorLayout.NZ:
         yield from _block_places(tile, tensor, offsets)
     else:
         yield Place(tensor, tuple(offsets), axes, tile.rows, tile.columns, slice(tile.rows), slice(tile.columns))
@@ -146,7 +158,7 @@ def places(call: Any, tile: TileView, tensor: TensorView, offsets: Sequence[int]
 
 def check_extents(call: Any, tensor: TensorView, offsets: Sequence[int], axes: tuple[int, int], rows: int, columns: int) -> None:
     """Nothing may lie outside the tensor."""
-    for axis, (offset, size) in enumerate(zip(offsets, tensor.shape, strict=True)):
+    for axis, (offset, size) in enumerate(zip(offsets, extents_of(tensor), strict=True)):
         extent = columns if axis == axes[1] else rows if axis == axes[0] else 1
         if offset < 0 or offset + extent > size:
             raise WindowLeavesTensor(operation=call.operation, extent=extent, offset=offset, axis=axis, size=size)
@@ -182,6 +194,21 @@ def _block_places(tile: TileView, tensor: Any, offsets: Sequence[int]) -> Iterat
         yield Place(blocks, where, (1, 2), tile.rows, stop - start, slice(tile.rows), slice(start - first, stop - first))
 
 
+def _packed_place(call: Any, tile: TileView, tensor: Any, offsets: Sequence[int], axes: tuple[int, int]) -> Place:
+    """A window of four-bit elements in bytes. Strides count elements; one axis runs along neighbours, two in a byte."""
+    rows, columns = tile.rows, tile.columns
+    down, across = tensor.strides[axes[0]], tensor.strides[axes[1]]
+    start = sum(offset * stride for offset, stride in zip(offsets, tensor.strides, strict=True))
+    if across == 1:
+        shape, strides, halves, steps = (rows, -(-columns // 2)), (down // 2, 1), "columns", (start, down, columns)
+    else:
+        shape, strides, halves, steps = (-(-rows // 2), columns), (1, across // 2), "rows", (start, across, rows)
+    if 1 not in (down, across) or any(step % 2 for step in steps):
+        raise PackedWindow(operation=call.operation, offset=list(offsets), extent=[rows, columns], strides=[down, across])
+    place = tensor.another(shape, strides, start // 2)
+    return Place(place, (0, 0), (0, 1), *shape, slice(rows), slice(columns), halves)
+
+
 def gather(parts: Sequence[Place], rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
     """The values ``[rows, columns]`` that the windows hold."""
     if len(parts) == 1:
@@ -193,4 +220,18 @@ def gather(parts: Sequence[Place], rows: int, columns: int, dtype: np.dtype) -> 
 
 
 def _read(part: Place) -> np.ndarray:
-    return part.tensor.read_window(part.offsets, part.axes, part.rows, part.columns)
+    values = part.tensor.read_window(part.offsets, part.axes, part.rows, part.columns)
+    if not part.halves:
+        return values
+    codes = np.stack((values & 15, values >> 4), axis=1 if part.halves == "rows" else 2)
+    return codes.reshape(part.row.stop, part.column.stop)
+
+
+def scatter(part: Place, values: np.ndarray) -> None:
+    """Writes the part of the values ``[rows, columns]`` that lies in a window."""
+    piece = values[part.row, part.column]
+    if part.halves == "rows":
+        piece = piece[0::2] | piece[1::2] << 4
+    elif part.halves:
+        piece = piece[:, 0::2] | piece[:, 1::2] << 4
+    part.tensor.write_window(part.offsets, part.axes, piece)
