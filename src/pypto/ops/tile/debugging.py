@@ -126,7 +126,7 @@ def _element_touch(role: str) -> Any:
         container = call.operands[0]
         where, axes = _position(call)
         if _is_tile(container):
-            return [Touch(container, role, *where, 1, 1)]
+            return [Touch(container, role, where[0], where[1], 1, 1)]
         return [Touch(container, role, 0, 0, 1, 1, tuple(where), axes)]
 
     return touches

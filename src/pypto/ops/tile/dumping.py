@@ -146,7 +146,7 @@ def _touches(call: Any) -> Iterable[Touch]:
     if not hasattr(data, "read_block"):
         return []
     offsets, _, inside = _window(call, data.type.shape, (data.rows, data.columns))
-    return [Touch(data, "R", *offsets, *inside)]
+    return [Touch(data, "R", offsets[0], offsets[1], inside[0], inside[1])]
 
 
 register(

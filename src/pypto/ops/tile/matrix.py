@@ -225,7 +225,7 @@ def _bias(call: Any) -> Any:
 
 def _scaled(call: Any, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Operands times the scale of their group of 32 along K: powers of two, so that nothing is rounded."""
-    left, right = call.operands[-2:] if len(call.operands) > 3 else (None, None)
+    left, right = call.operands[-2:]
     groups = -(-a.shape[1] // MX_GROUP)
     by_left = left.read_block(0, 0, a.shape[0], groups).astype(np.float32)
     by_right = right.read_block(0, 0, groups, b.shape[1]).astype(np.float32)

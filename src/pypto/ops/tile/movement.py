@@ -13,7 +13,8 @@ import numpy as np
 from pypto.cores.enums import AtomicType, MemorySpace, PipeType, ReluPreMode, STPhase, TensorLayout
 from pypto.dtypes import DataType
 from pypto.errors.tiles import AtomicUnsupported, FixpipeOnly, NzStore, OrderDescends, PhaseInvalid
-from pypto.ops.tile import moves  # noqa: F401  (the other half of this family: move, insert)
+from pypto.ops.tile import moves  # the other half of this family: move, insert
+from pypto.ops.tile.channel_scales import register_scaled
 from pypto.ops.tile.checks import (
     TRANSFERABLE,
     attribute,
@@ -27,7 +28,7 @@ from pypto.ops.tile.checks import (
 )
 from pypto.ops.tile.fixpipe import check_conversion, check_scale, converted, scale_touches
 from pypto.ops.tile.table import StaticCall, TileOperation, Touch, keyword, positional, register
-from pypto.ops.tile.transfers import BLOCK_BYTES, Place, check_window, gather, places, scatter
+from pypto.ops.tile.transfers import BLOCK_BYTES, Place, bytes_of, check_window, gather, places, scatter
 
 _D = DataType
 ATOMIC_TYPES = (_D.DT_FP32, _D.DT_FP16, _D.DT_BF16, _D.DT_INT32, _D.DT_INT16, _D.DT_INT8)  # tile API section 3.1
@@ -63,8 +64,7 @@ def _load_touches(call: Any) -> Iterable[Touch]:
 
 
 def _load_work(call: Any) -> Iterable[tuple[str, float]]:
-    tile = call.operands[0]
-    yield "COPY_IN", float(tile.rows * tile.columns * tile.numpy_dtype.itemsize)
+    yield "COPY_IN", bytes_of(call.operands[0], call.operands[1].dtype)
 
 
 def _load_row(name: str, offsets: str, summary: str, example: str) -> None:
@@ -174,15 +174,15 @@ def _store_touches(call: Any) -> Iterable[Touch]:
 def _store_work(call: Any) -> Iterable[tuple[str, float]]:
     tensor, tile = call.operands[:2]
     name = "COPY_OUT" if tile.type.space is MemorySpace.Vec else "FIX_OUT"
-    yield name, float(tile.rows * tile.columns * tensor.numpy_dtype.itemsize)
+    yield name, bytes_of(tile, tensor.dtype)
 
 
 def _out_pipe(spaces: Sequence[MemorySpace | None]) -> PipeType | None:
     return {MemorySpace.Vec: PipeType.MTE3, MemorySpace.Acc: PipeType.FIX}.get(spaces[1])  # type: ignore[arg-type]
 
 
-def _store_row(name: str, offsets: str, summary: str, example: str) -> None:
-    register(
+def _store_row(name: str, offsets: str, summary: str, example: str) -> TileOperation:
+    return register(
         TileOperation(
             name,
             summary,
@@ -209,5 +209,7 @@ def _store_row(name: str, offsets: str, summary: str, example: str) -> None:
 
 _load_row("load", "offsets", "Global memory → Vec or Mat: the target's valid extent.", "pl.load(x, a, [row, 0])")
 _load_row("load_tile", "tile_offsets", "``load`` with offsets that count tiles.", "pl.load_tile(x, a, [i, 0])")
-_store_row("store", "offsets", "Vec or Acc → global memory: the source's valid extent.", "pl.store(out, y, [row, 0])")
+STORE = _store_row("store", "offsets", "Vec or Acc → global memory: the source's valid extent.", "pl.store(out, y, [row, 0])")
 _store_row("store_tile", "tile_offsets", "``store`` with offsets that count tiles.", "pl.store_tile(out, y, [i, 0])")
+register_scaled(STORE, "store_fp", "pl.store_fp(out, acc, scales, [0, 0])")
+register_scaled(moves.MOVE, "move_fp", "pl.move_fp(y, acc, scales)")

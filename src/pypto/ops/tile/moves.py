@@ -319,10 +319,10 @@ def _work(call: Any) -> Iterable[tuple[str, float]]:
     rate = RATES[source.type.space, target.type.space]
     if rate == "L1_TO_L0B" and source.type.layout is _L.ZN:
         rate = "L1_TO_L0B_TRANSPOSED"
-    yield rate, float(sum(copy.rows * copy.columns for copy in copies(call)) * source.numpy_dtype.itemsize)
+    yield rate, float(sum(copy.rows * copy.columns for copy in copies(call)) * source.type.dtype.facts.bits / 8)
 
 
-register(
+MOVE = register(
     TileOperation(
         "move",
         "Between on-chip memories: Mat → Left/Right/Bias/Scaling/ScaleLeft/ScaleRight, Acc → Vec, Vec → Vec, Vec → Mat.",

@@ -209,6 +209,11 @@ def _packed_place(call: Any, tile: TileView, tensor: Any, offsets: Sequence[int]
     return Place(place, (0, 0), (0, 1), *shape, slice(rows), slice(columns), halves)
 
 
+def bytes_of(tile: TileView, dtype: DataType) -> float:
+    """Bytes that the valid extent of a tile has as elements of ``dtype``."""
+    return tile.rows * tile.columns * dtype.facts.bits / 8
+
+
 def gather(parts: Sequence[Place], rows: int, columns: int, dtype: np.dtype) -> np.ndarray:
     """The values ``[rows, columns]`` that the windows hold."""
     if len(parts) == 1:
