@@ -164,12 +164,10 @@ class Scope:
         return self._compute(function, node.args)
 
 
-def function_scope(
-    node: ast.FunctionDef, namespace: Mapping[str, Any], known: Mapping[str, Any] | None = None
-) -> Scope:
+def function_scope(node: ast.FunctionDef, namespace: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Scope:
     """The scope of a function: local names that are bound once, to a constant, and at the top of its body are known."""
     counts = bound_names(node)
-    scope = Scope(namespace, counts, known)
+    scope = Scope(namespace, counts, {name: value for name, value in (known or {}).items() if counts[name] < 2})
     for statement in node.body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
             name = statement.targets[0].id

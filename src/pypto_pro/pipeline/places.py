@@ -18,7 +18,9 @@ def span(node: ast.AST, file: str, function: str = "") -> Span:
     """The place of ``node``, for messages."""
     line = getattr(node, "lineno", 0)
     column = getattr(node, "col_offset", 0)
-    return Span(file, line, column, getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or 0, function)
+    return Span(
+        file, line, column, getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or 0, function
+    )
 
 
 def bound_names(node: ast.FunctionDef | Iterable[ast.AST]) -> Counter[str]:
