@@ -47,6 +47,4 @@ _PLAIN = (
 
 HIDDEN = ("constexpr", "get_spr")  # understood in kernels, not shown
 
-SHOWN = sorted(
-    {*OPERATIONS, *DECORATORS, *_PLAIN, *CORE_ENUMS, *REGISTER_ENUMS, *DTYPES, *UNUSED, *SPECIAL}.difference(HIDDEN)
-)
+SHOWN = sorted({*OPERATIONS, *DECORATORS, *_PLAIN, *CORE_ENUMS, *REGISTER_ENUMS, *DTYPES, *UNUSED, *SPECIAL}.difference(HIDDEN))

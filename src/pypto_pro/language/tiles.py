@@ -125,7 +125,9 @@ class TileType:
         allowed = allowed_layouts(space, self.dtype, arch)
         if layout not in allowed:
             names = "{" + ", ".join(one.name for one in allowed) + "}"
-            raise LayoutNotAllowed(space=space.name, allowed=names, got=layout.name, arch=arch, default=DEFAULTS[arch][space].name)
+            raise LayoutNotAllowed(
+                space=space.name, allowed=names, got=layout.name, arch=arch, default=DEFAULTS[arch][space].name
+            )
         return layout
 
     def core(self) -> Tile:

@@ -1,0 +1,153 @@
+"""State of reading one kernel for one core: names of the core program, frames of inlined functions, statements collected so far."""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass, field, replace
+from types import CellType
+from typing import Any
+
+from pypto.cores.enums import CoreType
+from pypto.cores.program import Assign, Expression, Name, Statement
+from pypto.cores.types import Scalar, Type
+from pypto.diagnostics import Span
+from pypto.frontend.python import Code
+from pypto_pro.frontend.scalars import join
+from pypto_pro.frontend.values import category, type_of
+
+RESERVED = frozenset(("self", "None", "True", "False"))
+
+
+@dataclass
+class Unit:
+    """The core program under construction. ``types`` grows with every name."""
+
+    target: CoreType
+    chip: Any
+    types: dict[str, Type] = field(default_factory=dict)
+    homes: dict[tuple, str] = field(default_factory=dict)
+    sections: set[CoreType] = field(default_factory=set)
+    functions: list[Any] = field(default_factory=list)  # being inlined, outermost first
+    field_types: dict[tuple[str, str], Any] = field(default_factory=dict)  # struct fields that hold more than their first value
+    temporaries: int = 0
+    operations: set[str] = field(default_factory=set)
+    loose_structs: bool = False
+    skipped: dict[str, tuple[int, str]] = field(default_factory=dict)  # names bound in the other core's sections
+
+    def fresh(self, name: str) -> str:
+        """``name``, or ``name_1`` … where it is taken."""
+        taken, number, made = self.types, 0, name
+        while made in taken or keyword.iskeyword(made) or made in RESERVED:
+            number += 1
+            made = f"{name}_{number}"
+        return made
+
+    def declare(self, name: str, type: Type) -> None:
+        """Records what ``name`` holds; a scalar may become wider."""
+        known = self.types.get(name)
+        if isinstance(known, Scalar) and isinstance(type, Scalar):
+            type = Scalar(join(known.dtype, type.dtype))
+        self.types[name] = type
+
+
+@dataclass
+class LoopContext:
+    """The loop being read: what is bound where it is left or continued. ``barrier`` marks an inlined function's own loops."""
+
+    breaks: list[dict[str, Any]] = field(default_factory=list)
+    continues: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Frame:
+    """A function being read: the kernel itself, or a helper at one call."""
+
+    code: Code
+    globals: dict[str, Any]
+    cells: dict[str, Any]
+    key: tuple = ()
+    caller: Span | None = None
+    helper: bool = False
+    env: dict[str, Any] = field(default_factory=dict)
+    stored: set[str] = field(default_factory=set)
+    loops: list[LoopContext] = field(default_factory=list)
+    depth: int = 0  # of run-time branches and loops around the statement
+    returned: list[Any] = field(default_factory=list)
+    flag: str = ""  # variable that says that a return was met in a loop
+
+    def span(self, node: Any) -> Span:
+        """The place of ``node``, with the calls that led here."""
+        found = self.code.span(node)
+        return found if self.caller is None else replace(found, caller=self.caller)
+
+
+def cells_of(function: Any) -> dict[str, Any]:
+    """Names that a function takes from the functions around it."""
+    names = function.__code__.co_freevars
+    found = {}
+    for name, cell in zip(names, function.__closure__ or (), strict=False):
+        if isinstance(cell, CellType):
+            try:
+                found[name] = cell.cell_contents
+            except ValueError:  # not bound yet
+                continue
+    return found
+
+
+class State:
+    """What every part of the reader uses: the current frame, the current block, and naming."""
+
+    def __init__(self, unit: Unit, frame: Frame) -> None:
+        self.unit = unit
+        self.frame = frame
+        self.block: list[Statement] = []
+        self.hint = ""
+
+    # -- statements -----------------------------------------------------------------------------------------------------------
+
+    def emit(self, statement: Statement) -> None:
+        self.block.append(statement)
+
+    def home(self, name: str, value: Any) -> str:
+        """The variable of the core program that holds ``name`` while it is of the category of ``value``."""
+        key = (self.frame.key, name, category(value))
+        found = self.unit.homes.get(key)
+        type = type_of(value)
+        if found is None:
+            found = self.unit.fresh(name)
+            self.unit.homes[key] = found
+        if type is not None:
+            self.unit.declare(found, type)
+        return found
+
+    def take_hint(self, default: str) -> str:
+        """The name of the target of the assignment being read; only the outermost call takes it."""
+        hint, self.hint = self.hint or default, ""
+        return hint
+
+    def assign(self, name: str, expression: Expression, place: Span | None) -> None:
+        if expression != Name(name):
+            self.emit(Assign(name, expression, place))
+
+    def hold(self, value: Any, hint: str, place: Span | None) -> Any:
+        """The value in a variable of its own, so that what happens later does not change it."""
+        from pypto_pro.frontend.values import as_number, renamed
+
+        number = as_number(value)
+        expression = number.expression if number is not None else value.expression
+        self.unit.temporaries += 1
+        name = self.temporary(hint, value)
+        self.assign(name, expression, place)
+        return renamed(value, name)
+
+    def temporary(self, hint: str, value: Any) -> str:
+        """A new variable; the same one when a loop's body is read again."""
+        key = (self.frame.key, hint, self.unit.temporaries, category(value))
+        found = self.unit.homes.get(key)
+        if found is None:
+            found = self.unit.fresh(hint)
+            self.unit.homes[key] = found
+        type = type_of(value)
+        if type is not None:
+            self.unit.declare(found, type)
+        return found
