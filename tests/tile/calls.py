@@ -139,3 +139,23 @@ def same(first, second):
 def with_type(view, **changes):
     """The type of a view with some fields changed."""
     return replace(view.type, **changes)
+
+
+def outside(view, row, column, rows, columns):
+    """Bytes of a tile's memory that lie outside a rectangle of it, to compare before and after."""
+    size = view.type.dtype.facts.bits
+    inside = view.placement.element(np.arange(row, row + rows)[:, None], np.arange(column, column + columns)[None, :])
+    mask = np.ones(len(view.memory) * 8, bool)
+    for bit in range(size):
+        mask[(view.address * 8 + np.asarray(inside).reshape(-1) * size + bit)] = False
+    return np.unpackbits(view.memory, bitorder="little")[mask]
+
+
+VALID = {  # valid extents of a tile of [rows, columns]: full, short in rows, short in columns, one element, none
+    "full": lambda rows, columns: (rows, columns),
+    "short rows": lambda rows, columns: (rows - 5, columns),
+    "short columns": lambda rows, columns: (rows, columns - 3),
+    "short both": lambda rows, columns: (rows - 9, columns - 7),
+    "one": lambda rows, columns: (1, 1),
+    "zero": lambda rows, columns: (0, 0),
+}

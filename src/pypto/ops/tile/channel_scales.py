@@ -1,4 +1,4 @@
-"""``store_fp`` and ``move_fp``: the forms with a scale per column that ``store`` and ``move`` with a scale tile mean (tile API section 1.3)."""
+"""``store_fp`` and ``move_fp``: what ``store`` and ``move`` with a scale tile mean (tile API section 1.3)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def register_scaled(row: TileOperation, name: str, example: str) -> None:
     plain = [parameter for parameter in row.positional if parameter.name != "offset"]
     parameters = (*plain[:SCALE_AT], positional("fp_tile", "tile"), *plain[SCALE_AT:])
     modes = tuple(parameter for parameter in row.keywords.values() if parameter.name == "acc_to_vec_mode")
-    assert row.touches is not None and row.work is not None
+    assert row.touches is not None
+    assert row.work is not None
     register(
         TileOperation(
             name,
