@@ -72,7 +72,8 @@ class TileMemory:
         end = min(self.address + _reach(place) * size, len(self.memory))
         self.flat = self.memory[self.address : end].view(self.numpy_dtype)
         shape = (place.blocks[0], place.rows, place.blocks[1], place.columns)
-        self._blocks = as_strided(self.flat, shape, tuple(stride * size for stride in place.strides))
+        words = self.flat.view(f"V{size}")  # numpy knows no strided views of some of the 8-bit floats
+        self._blocks = as_strided(words, shape, tuple(stride * size for stride in place.strides)).view(self.numpy_dtype)
 
     @property
     def end(self) -> int:

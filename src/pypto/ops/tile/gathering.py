@@ -207,7 +207,7 @@ def gather_blocks(call: Running) -> None:
         place = {"row": at // offsets.columns, "column": at % offsets.columns}
         raise IndexLeavesTile(operation=call.operation, index=int(starts[at]), argument="src", expected=expected, **place)
     copied = data[starts[:, None] + np.arange(BLOCK)].view(out.numpy_dtype)
-    out.write(copied.reshape(out.rows, -1)[:, : out.columns])
+    out.write(copied.reshape(out.rows, blocks_of(out) * BLOCK // out.numpy_dtype.itemsize)[:, : out.columns])
 
 
 register(
