@@ -58,8 +58,8 @@ class Placement:
 
 
 @cache
-def placement(shape: tuple[int, int], size: int, layout: TensorLayout, fractal: int = 0) -> Placement:
-    """How a tile of ``shape`` with elements of ``size`` bytes is placed."""
+def placement(shape: tuple[int, int], size: float, layout: TensorLayout, fractal: int = 0) -> Placement:
+    """How a tile of ``shape`` with elements of ``size`` bytes (0.5 for four bits) is placed."""
     rows, columns = shape
     if layout is TensorLayout.ND:
         return Placement(rows, columns, (1, 1), (0, columns, 0, 1))
@@ -73,12 +73,12 @@ def placement(shape: tuple[int, int], size: int, layout: TensorLayout, fractal: 
     return _fractals(shape, _block_columns(size, fractal), layout)
 
 
-def _block_columns(size: int, fractal: int) -> int:
+def _block_columns(size: float, fractal: int) -> int:
     if fractal == FRACTAL_ROWS * SCALE_FRACTAL_COLUMNS:
         return SCALE_FRACTAL_COLUMNS
     if fractal == 1024 and size == 4:  # an accumulator: 16 x 16 elements of four bytes
         return 16
-    return FRACTAL_COLUMN_BYTES // size
+    return int(FRACTAL_COLUMN_BYTES // size)
 
 
 def _fractals(shape: tuple[int, int], width: int, layout: TensorLayout) -> Placement:

@@ -25,3 +25,134 @@ class ChipFileEntry(UserError, ValueError):
     code = 0xF00002
     message = "in the chip file {path}, {entry} {reason}"
     help = "the files in pypto/chips show every entry"
+
+
+# -- places in memory ---------------------------------------------------------------------------------------------------------
+
+
+class RectangleOutsideTile(UserError, IndexError):
+    code = 0xF00008
+    message = "{rows} x {columns} elements from [{row}, {column}] on reach outside '{name}' of shape {shape}"
+
+
+class WindowOutsideMemory(UserError, IndexError):
+    code = 0xF00008
+    message = "'{name}' of shape {shape} is accessed outside its memory: offsets {offsets}, extent {extent}, {elements} elements"
+    help = "nothing clamps a transfer to the tensor: set_validshape the tile to what is left of it"
+
+
+class TileOutsideMemory(UserError, ValueError):
+    code = 0xF00002
+    message = "tile '{name}' needs {bytes} bytes at 0x{address:X}, which is {excess} more than the {capacity} bytes of {memory}"
+    help = "{advice}"
+
+
+class TileMisaligned(UserError, ValueError):
+    code = 0xF00002
+    message = "tile '{name}' starts at 0x{address:X}; {memory} needs multiples of {alignment}"
+
+
+class SpaceNotOnChip(UserError, ValueError):
+    code = 0xF00002
+    message = "tile '{name}' is in {space} memory, which the chip {chip} does not have"
+
+
+class GroupIndex(UserError, IndexError):
+    code = 0xF00008
+    message = "tile group index {index} is out of range for the {count}-tile group '{name}'"
+
+
+class ElementIndex(UserError, IndexError):
+    code = 0xF00008
+    message = "index {index} is out of range for '{name}' with {count} elements"
+
+
+class NullAccess(UserError, ValueError):
+    code = 0xF00002
+    message = "'{name}' is None, and the kernel accesses it"
+    help = "pass a tensor, or guard the access: if {name} is not None"
+
+
+class ScalarDivision(UserError, ZeroDivisionError):
+    code = 0xF00002
+    message = "integer division by zero"
+
+
+class LoopStep(UserError, ValueError):
+    code = 0xF00002
+    message = "the step of a loop is 0"
+
+
+class ArgumentMissing(UserError, TypeError):
+    code = 0xF00001
+    message = "the kernel '{kernel}' needs an argument '{name}'"
+
+
+class ArgumentKind(UserError, TypeError):
+    code = 0xF00001
+    message = "argument '{name}' of the kernel '{kernel}' must be {expected}, got {got}"
+
+
+class BlockCount(UserError, ValueError):
+    code = 0xF00002
+    message = "block_dim must be a positive integer, got {got}"
+
+
+class TooManyBlocks(UserError, ValueError):
+    code = 0xF00002
+    message = "{blocks} blocks meet in sync_all, but {chip} runs {limit} at a time: the others never start, and nobody passes"
+    help = "launch at most {limit} blocks and let each loop over its share: pl.range(get_block_idx(), count, get_block_num())"
+
+
+# -- order --------------------------------------------------------------------------------------------------------------------
+
+
+class DataRace(UserError, RuntimeError):
+    code = 0xF00003
+    message = "data race ({kind}): nothing orders {second} after {first}; both access {memory}"
+
+
+class UndefinedRead(UserError, RuntimeError):
+    code = 0xF00003
+    message = (
+        "{call} reads {count} of {total} bytes of '{name}' that nothing has written ({memory}, first at 0x{address:X}{element})"
+    )
+    help = "write the whole valid region before, or set_validshape to what was written"
+
+
+class Deadlock(UserError, RuntimeError):
+    code = 0xF00003
+    message = "deadlock: {summary}"
+
+
+class EndlessLoop(UserError, RuntimeError):
+    code = 0xF00003
+    message = "a while loop on {core} turns for ever: {turns} times, while nothing else can run"
+
+
+class UnpairedSync(UserError, RuntimeError):
+    code = 0xF00003
+    message = "{summary} when the kernel ends"
+    help = "every set needs its wait, every lock its unlock: the counters of the next launch start where these end"
+
+
+class FlagSetTwice(UserError, RuntimeError):
+    code = 0xF00003
+    message = "{call} sets {event} again, and nothing makes sure that the set before has been waited for"
+    help = "a flag holds one set: wait for it before, or use another event id"
+
+
+class TooManySets(UserError, RuntimeError):
+    code = 0xF00003
+    message = "{call} may be set number {count} of {event} that nobody has waited for; the hardware counts to {limit}"
+    help = "let the receiver answer: bwd_ids on the group, or a set_cross_core back"
+
+
+class UnlockNotHeld(UserError, RuntimeError):
+    code = 0xF00003
+    message = "{call} gives back buffer token {token}, which this pipe does not hold"
+
+
+class EventRange(UserError, ValueError):
+    code = 0xF00002
+    message = "{what} must be in [0, {limit}), got {got}"

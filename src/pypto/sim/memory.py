@@ -59,7 +59,7 @@ class TileMemory:
         self.memory = memory
         self.address = address
         self.name, self.ids, self.domain = name, ids, domain
-        self.numpy_dtype = _stored(type.dtype)
+        self.numpy_dtype = stored(type.dtype)
         self.placement = _placement(type, strides)
         self.rows, self.columns = type.valid or type.shape
         self._pieces: dict[tuple[int, int, int, int], list[tuple[np.ndarray, Cut, Cut]]] = {}
@@ -175,7 +175,7 @@ class TileMemory:
             )
 
 
-def _stored(dtype: DataType) -> np.dtype:
+def stored(dtype: DataType) -> np.dtype:
     """numpy type of the values of a tile: that of the element, or bytes of its code where numpy has none."""
     return np.dtype(np.uint8) if dtype.facts.numpy is None else np.dtype(dtype.facts.numpy)
 
@@ -266,9 +266,9 @@ class TensorMemory:
 
     def retyped(self, dtype: DataType) -> TensorMemory:
         """The same address, counted in elements of another type; shape and strides stay."""
-        size, start = _stored(dtype).itemsize, self.offset * self.numpy_dtype.itemsize
+        size, start = stored(dtype).itemsize, self.offset * self.numpy_dtype.itemsize
         raw = self.flat.view(np.uint8)[start:]
-        found = TensorMemory(raw[: len(raw) // size * size].view(_stored(dtype)), self.shape, dtype, self.strides)
+        found = TensorMemory(raw[: len(raw) // size * size].view(stored(dtype)), self.shape, dtype, self.strides)
         found.name, found.null, found.domain, found.origin = self.name, self.null, self.domain, self.origin + start
         return found
 

@@ -1,0 +1,92 @@
+"""What a run leaves: times, what was printed, findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pypto.chips.model import Chip
+from pypto.cores.program import TileProgram
+from pypto.errors.base import UserError
+
+
+class Event(NamedTuple):
+    """An instruction on its pipe, ``start`` to ``end`` in cycles; ``iteration`` are the loop variables around it, by name."""
+
+    start: float
+    end: float
+    core: str
+    pipe: str
+    operation: str
+    text: str
+    line: int
+    iteration: dict[str, int]
+
+
+class Gap(NamedTuple):
+    """Cycles in which a pipe had work and stood still. ``reason`` says for what, ``line`` where that is in the source (0: nowhere)."""
+
+    start: float
+    end: float
+    core: str
+    pipe: str
+    reason: str
+    line: int
+
+
+@dataclass
+class Simulation:
+    """Result of ``simulate``. ``trace`` and ``waits`` are made from compact records when they are asked for.
+
+    ``cycles``: until the last effect of the last block. ``printed``: what the kernel printed, in order of simulated time. ``unpriced``: rates that
+    the chip file does not have (the default rate stood in). ``findings``: what ``check="collect"`` found.
+    """
+
+    program: TileProgram
+    chip: Chip
+    cycles: float = 0.0
+    blocks: int = 1
+    printed: str = ""
+    unpriced: dict[str, int] = field(default_factory=dict)
+    findings: list[UserError] = field(default_factory=list)
+    records: list[tuple] = field(default_factory=list, repr=False)
+    gaps: list[tuple] = field(default_factory=list, repr=False)
+    pipes: list[Any] = field(default_factory=list, repr=False)
+
+    @property
+    def microseconds(self) -> float:
+        return self.chip.microseconds(self.cycles)
+
+    @property
+    def trace(self) -> list[Event]:
+        """Every instruction that took time, in order of start."""
+        found = [_event(*record) for record in self.records]
+        return sorted(found, key=lambda event: event.start)
+
+    @property
+    def waits(self) -> list[Gap]:
+        """Every bubble, in order of start."""
+        return sorted((_gap(*record) for record in self.gaps), key=lambda gap: gap.start)
+
+    @property
+    def utilisation(self) -> dict[tuple[str, str], float]:
+        """Busy share of every pipe that worked, by (core, pipe)."""
+        return {(pipe.unit.name, pipe.kind.name): pipe.busy / self.cycles for pipe in self.pipes if pipe.busy and self.cycles}
+
+    @property
+    def busy(self) -> dict[tuple[str, str], float]:
+        """Busy cycles of every pipe that worked, by (core, pipe)."""
+        return {(pipe.unit.name, pipe.kind.name): pipe.busy for pipe in self.pipes if pipe.busy}
+
+
+def _event(start: float, end: float, pipe: Any, site: Any, iteration: tuple) -> Event:
+    turns = dict(zip(site.loops, iteration, strict=True))
+    line = site.place.line if site.place else 0
+    return Event(start, end, pipe.unit.name, pipe.kind.name, site.operation, repr(site), line, turns)
+
+
+def _gap(start: float, end: float, pipe: Any, cause: Any) -> Gap:
+    if cause is None or isinstance(cause, str):
+        return Gap(start, end, pipe.unit.name, pipe.kind.name, "the scalar unit to issue", 0)
+    place = cause.site.place
+    return Gap(start, end, pipe.unit.name, pipe.kind.name, f"{cause.site.operation} of {cause.where}", place.line if place else 0)
