@@ -30,9 +30,10 @@ class Operand:
     layout: TensorLayout = TensorLayout.ND
     pad: TilePad = TilePad.null
     space: MemorySpace = MemorySpace.Vec
+    fixed: tuple[int, int] | None = None  # constant extents of the type
 
     def type(self) -> Tile:
-        return Tile(self.shape, self.dtype, self.space, self.layout, pad=self.pad)
+        return Tile(self.shape, self.dtype, self.space, self.layout, pad=self.pad, valid=self.fixed)
 
     def view(self, poison: int) -> Any:
         kind = self.type()

@@ -16,7 +16,7 @@ from pypto.errors.tile_vectors import (
 )
 from pypto.ops.dtype_sets import B16, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64
 from pypto.ops.tile import vector_costs as costs
-from pypto.ops.tile.checks import argument_name, attribute, operand, require_tile
+from pypto.ops.tile.checks import argument_name, attribute, offset_values, operand, require_tile
 from pypto.ops.tile.conversion_numbers import CASTABLE, convert
 from pypto.ops.tile.table import Running, StaticCall, TileOperation, Touch, keyword, positional, register
 from pypto.ops.tile.vector_checks import (
@@ -155,8 +155,8 @@ def reshape(call: Running) -> None:
 
 
 def check_reshape(call: StaticCall) -> None:
-    out, src, shape = require_tile(call, 0), require_tile(call, 1), operand(call, 2)
-    values = [one.value for one in shape] if isinstance(shape, tuple) else getattr(shape, "value", None)
+    out, src = require_tile(call, 0), require_tile(call, 1)
+    values = offset_values(operand(call, 2))
     if values is not None and None not in values and tuple(values) != out.shape:
         raise VectorShapeRefused(operation=call.operation, argument="out", got=list(out.shape), expected=list(values))
     if out.bytes != src.bytes:

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pypto.cores.enums import PipeType, QuantMode
+from pypto.cores.enums import MemorySpace, PipeType, QuantMode
+from pypto.cores.types import Tile
 from pypto.errors.tile_vectors import QuantOffsetMissing
 from pypto.ops.dtype_sets import F32, I8, I16, U8
 from pypto.ops.tile import vector_costs as costs
-from pypto.ops.tile.checks import attribute
+from pypto.ops.tile.checks import attribute, require_dtype, require_space
 from pypto.ops.tile.table import Running, StaticCall, TileOperation, TileView, Touch, keyword, positional, register
 from pypto.ops.tile.vector_checks import all_of, covering, in_ub, typed
 from pypto.ops.tile.vector_running import region, touch
@@ -51,6 +52,9 @@ def check_quantise(call: StaticCall) -> None:
     if asymmetric and call.attributes.get("offset") is None and call.attribute_types.get("offset") is None:
         raise QuantOffsetMissing(operation=call.operation)
     typed(0, (U8,) if asymmetric else (I8,))(call)
+    if isinstance(offset := call.attribute_types.get("offset"), Tile):
+        require_space(call, offset, "offset", MemorySpace.Vec)
+        require_dtype(call, offset.dtype, "offset", (F32,))
 
 
 register(
