@@ -707,7 +707,7 @@ def test_deep_expressions():
     y, n = matrix(b, "y", 8, dtype=I32), b.scalar_parameter("n")
     deep, choices, shared = n, n, n
     for step in range(3000):
-        deep = add(mul(deep, 3 if step % 7 == 0 else 1), sub(n, step))
+        deep = add(mul(mod(deep, 1000) if step % 7 == 0 else deep, 3 if step % 7 == 0 else 1), sub(n, step))
         choices = select(compare("lt", choices, step), add(choices, 2), floordiv(choices, maximum(n, 1)))
     for _ in range(60):
         shared = sub(add(shared, 1), mul(shared, n))
@@ -720,7 +720,9 @@ def test_deep_expressions():
     for value in (0, 1, 2):
         out = np.zeros(8, np.int32)
         launch(kernel, program, [out], [value])
+        assert out[0] == evaluate(deep, {n: value}) % 1000
         assert out[1] == evaluate(choices, {n: value})
+        assert out[2] == evaluate(shared, {n: value}) % 1000
         assert out[3] == (7 if value == 0 else 10 // value)
 
 

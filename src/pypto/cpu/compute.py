@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pypto.cpu import indexing, shapes
+from pypto.cpu import indexing, missing, shapes
 from pypto.cpu.fuse import BlockPlan, again
 from pypto.cpu.hold import Held, kept_axes, operand_axes
 from pypto.cpu.items import MatmulItem, NestItem, TopkItem
@@ -106,6 +106,7 @@ class ComputePlan(StoragePlan):
         offsets = op.attributes["offsets"]
         held = self.stored_value(plan, storage, value, offsets)
         self.check_region(plan, "write", storage, offsets, held.type.valid, op)
+        missing.demand(self, plan, op, offsets, held.type)
         view = self.storages[storage].slice(offsets, held.type.shape, held.type.valid)  # type: ignore[index]
         before = Held(held.type, plan, self.ready(plan, view), view)
         plan.store(self.apply(plan, held.type, "add", OPERATIONS["add"].lower, [before, held]), view)

@@ -16,7 +16,6 @@ from pypto.cpu.sites import Sites
 from pypto.cpu.text import Function, Module
 from pypto.diagnostics import Span
 from pypto.errors.base import UserError
-from pypto.errors.runtime import DivisionByZeroInRun
 from pypto.ir.symbols import Expression, Scalar
 
 Known = tuple[str, str]  # LLVM type, value
@@ -88,9 +87,6 @@ class Context:
 
     # -- stopping --------------------------------------------------------------------------------------------------------------
 
-    def require_nonzero(self, fine: str) -> None:
-        self.require(fine, DivisionByZeroInRun(span=self.span))
-
     def require(self, fine: str, error: UserError) -> None:
         """Go on if ``fine``, else note the error and leave the function."""
         wrong, go_on = self.f.new_label("wrong"), self.f.new_label("fine")
@@ -101,15 +97,14 @@ class Context:
         self.f.block(go_on)
 
     def fail(self, error: UserError) -> None:
-        self.scalars.guarded += 1
         site, facts = self.sites.site(error)
         count = max(1, len(facts))
         place = self.f.scratch("i64", count, 8)
-        for number, (fact, kind) in enumerate(facts):
-            value = self.value(fact, kind)
-            target = self.f.gep("i64", place, number)
-            self.f.store("double" if kind == "float" else "i64", value, target)
-        self.scalars.guarded -= 1
+        with self.scalars.silently():
+            for number, (fact, kind) in enumerate(facts):
+                value = self.value(fact, kind)
+                target = self.f.gep("i64", place, number)
+                self.f.store("double" if kind == "float" else "i64", value, target)
         record, sequence = self.lookup("record"), self.lookup("sequence")  # the iteration of a parallel loop
         assert record is not None
         arguments = (("ptr", record), ("i64", sequence or "0"), ("i64", site + 1), ("ptr", place), ("i64", len(facts)))

@@ -37,6 +37,7 @@ class ControlPlan(ComputePlan):
             self.held[carried.argument] = Held(carried.argument.type, body, -1, view)
             places.append(view)
         self.statements(body, loop.body)
+        self.evaluated(body, self.risks.among(loop.body.yields), loop.span)
         self._yields(body, loop, places)
         index = plan.append(LoopItem(loop, body.items, symbols))
         for carried, place in zip(loop.carried, places, strict=True):
@@ -66,10 +67,15 @@ class ControlPlan(ComputePlan):
             body.store(held, place)
 
     def branch(self, plan: BlockPlan, branch: If) -> None:
-        if is_choice(branch):
+        if is_choice(branch) and not self._may_stop(branch):
             self._choice(plan, branch)
         else:
             self._branch(plan, branch)
+
+    def _may_stop(self, branch: If) -> bool:
+        """Whether an arm uses a scalar that may have no value: it must not be evaluated unless the arm is taken."""
+        arms = (branch.then, branch.orelse)
+        return any(self.risks.of(s) for arm in arms for s in arm.statements) or any(self.risks.among(a.yields) for a in arms)
 
     def _choice(self, plan: BlockPlan, branch: If) -> None:
         """Both arms computed, one chosen element by element: stays inside the nest that uses it."""
@@ -87,6 +93,7 @@ class ControlPlan(ComputePlan):
         for block in (branch.then, branch.orelse):
             inner = BlockPlan(self, plan)
             self.statements(inner, block)
+            self.evaluated(inner, self.risks.among(block.yields), branch.span)
             for operand, place, result in zip(block.yields, places, branch.results, strict=True):
                 if place is not None:
                     held = self.operand(inner, operand)

@@ -62,7 +62,7 @@ class BlockPlan:
         self.wrote: dict[Buffer, int] = {}
         self.read: dict[Buffer, int] = {}
         self.symbols: dict[Symbol, int] = {}
-        self.checked: set[Expression] = set()
+        self.checked: set[object] = set()  # conditions, and ("evaluated", scalar)
         self.floor = 0  # items before this one are closed: a check or a print stands behind them
 
     # -- order -----------------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class BlockPlan:
     def barrier(self) -> None:
         self.floor = len(self.items)
 
-    def is_checked(self, condition: Scalar) -> bool:
+    def is_checked(self, condition: object) -> bool:
         """Whether this block or one around it has checked that already."""
         return condition in self.checked or (self.parent is not None and self.parent.is_checked(condition))
 

@@ -1,13 +1,13 @@
 """The schedule: what the control function does, in order. ``plan.py`` makes it, ``program.py`` writes it as LLVM text.
 
-    Item ::= AllocateItem | NestItem | MatmulItem | CallItem | ReadItem | WriteItem | CheckItem | LoopItem | IfItem
+    Item ::= AllocateItem | NestItem | MatmulItem | CallItem | ReadItem | WriteItem | CheckItem | EvaluateItem | LoopItem | IfItem
 
 ``reads`` and ``writes`` name the buffers an item touches (inner items included); they steer lifetimes and order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,6 +153,7 @@ class CallItem(Item):
 class ReadItem(Item):
     symbol: Symbol
     view: View  # rank 0: one element
+    span: Span | None = None
 
     @property
     def reads(self) -> set[Buffer]:
@@ -186,6 +187,21 @@ class CheckItem(Item):
 
 
 @dataclass(eq=False)
+class EvaluateItem(Item):
+    """Scalars that may have no value are evaluated here, so that the kernel stops at the line that uses them.
+
+    ``careful``: the expressions among them whose integers may leave 64 bits.
+    """
+
+    scalars: tuple[Expression, ...]
+    careful: Collection[Expression]
+    span: Span | None
+
+    def lines(self) -> Iterator[str]:
+        yield f"evaluate {', '.join(map(text, self.scalars))}"
+
+
+@dataclass(eq=False)
 class IndexCheckItem(Item):
     """Every entry of an index tensor lies in ``0 … size - 1``, else the kernel stops at the first that does not."""
 
@@ -200,6 +216,22 @@ class IndexCheckItem(Item):
 
     def lines(self) -> Iterator[str]:
         yield f"check indices {view_text(self.view)} below {text(self.size)}"
+
+
+@dataclass(eq=False)
+class WrittenItem(Item):
+    """The kernel stops unless every entry of a view into a record of missing elements (see ``missing.py``) is 0."""
+
+    view: View
+    error: UserError  # its facts mention ``symbols``, the position of the first missing element
+    symbols: tuple[Symbol, ...]
+
+    @property
+    def reads(self) -> set[Buffer]:
+        return {self.view.buffer}
+
+    def lines(self) -> Iterator[str]:
+        yield f"check written {view_text(self.view)}"
 
 
 @dataclass(eq=False)

@@ -101,7 +101,9 @@ class Outliner:
         places: list[tuple[Buffer, str | int]] = []
         for buffer, amount in frame.dynamic:
             places.append((buffer, size))
-            rounded = f.op("and", "i64", f.op("add", "i64", context.value(amount, "int"), 63), -64)
+            with context.scalars.silently():  # a size that cannot be stops the kernel at its own line
+                wanted = f.intrinsic("i64", "llvm.smax.i64", ("i64", context.value(amount, "int")), ("i64", 0))
+            rounded = f.op("and", "i64", f.op("add", "i64", wanted, 63), -64)
             size = f.op("add", "i64", size, rounded)
         if size == 0:
             return 0

@@ -39,6 +39,7 @@ class Planner(ControlPlan):
             self.statement(plan, statement)
 
     def statement(self, plan: BlockPlan, statement: Statement) -> None:
+        self.evaluated(plan, self.risks.of(statement), statement.span)
         if isinstance(statement, Loop):
             self.loop(plan, statement)
         elif isinstance(statement, If):

@@ -11,7 +11,8 @@ from typing import Any
 
 from pypto.cpu.fuse import BlockPlan, Node
 from pypto.cpu.hold import Held, kept_axes
-from pypto.cpu.items import Call, CheckItem
+from pypto.cpu.items import Call, CheckItem, EvaluateItem
+from pypto.cpu.risks import Risks, Risky
 from pypto.cpu.views import Buffer, View, same, whole
 from pypto.diagnostics import Span
 from pypto.dtypes import DataType
@@ -30,7 +31,9 @@ class PlanBase:
         self.numbers = itertools.count()
         self.held: dict[Value, Held] = {}
         self.storages: dict[Storage, View] = {}
+        self.missing: dict[Storage, View] = {}  # see missing.py
         self.calls: list[Call] = []
+        self.risks = Risks(program)
         self.parameters: list[Buffer] = []
         tensors = [p for p in program.parameters if isinstance(p, Storage)]
         for slot, storage in enumerate(tensors):
@@ -113,6 +116,14 @@ class PlanBase:
         plan.barrier()
         if isinstance(condition, Expression):
             plan.checked.add(condition)
+
+    def evaluated(self, plan: BlockPlan, risky: Risky | None, span: Span | None) -> None:
+        """Stop here if one of these scalars has no value; what uses them comes behind."""
+        new = tuple(s for s in risky.scalars if not plan.is_checked(("evaluated", s))) if risky else ()
+        if risky and new:
+            plan.append(EvaluateItem(new, risky.careful, span))
+            plan.barrier()
+            plan.checked.update(("evaluated", s) for s in new)
 
 
 def _written(program: Program) -> set[Storage]:

@@ -20,6 +20,7 @@ from pypto.cpu.items import (
     Call,
     CallItem,
     CheckItem,
+    EvaluateItem,
     IfItem,
     IndexCheckItem,
     Item,
@@ -31,9 +32,11 @@ from pypto.cpu.items import (
     ScatterItem,
     TopkItem,
     WriteItem,
+    WrittenItem,
 )
 from pypto.cpu.matmul import emit_matmul, emit_product
 from pypto.cpu.memory import Memory
+from pypto.cpu.missing import emit_written
 from pypto.cpu.nests import Nest, collapsed
 from pypto.cpu.outline import Outliner
 from pypto.cpu.plan import Planner
@@ -237,6 +240,10 @@ class ProgramEmitter(Outliner):
             error.span = item.span
         context.require(context.value(item.condition, "bool"), error)
 
+    def _evaluate(self, context: Context, item: EvaluateItem) -> None:
+        context.span = item.span
+        context.scalars.carefully(item.scalars, item.careful)
+
     # -- control ---------------------------------------------------------------------------------------------------------------
 
     def _if(self, context: Context, item: IfItem) -> None:
@@ -351,7 +358,9 @@ _EMIT: dict[type, Callable[..., None]] = {
     ReadItem: emit_read,
     WriteItem: emit_write,
     CheckItem: ProgramEmitter._check,
+    EvaluateItem: ProgramEmitter._evaluate,
     IndexCheckItem: emit_check,
+    WrittenItem: emit_written,
     ScatterItem: emit_scatter,
     TopkItem: emit_topk,
     LoopItem: ProgramEmitter._loop,

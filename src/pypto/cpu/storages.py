@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pypto.cpu import missing
 from pypto.cpu.fuse import BlockPlan
 from pypto.cpu.hold import Held
 from pypto.cpu.items import AllocateItem, ReadItem, WriteItem
 from pypto.cpu.plan_base import PlanBase
 from pypto.cpu.views import whole
+from pypto.dtypes import DataType
 from pypto.errors.runtime import IndexOutOfBounds, RegionOutOfBounds
 from pypto.ir.program import Literal, Op, Storage, TensorType
 from pypto.ir.symbols import Expression, Scalar, add, compare, logical_and, logical_or, sub
@@ -25,17 +27,21 @@ class StoragePlan(PlanBase):
         buffer = self.buffer(storage.type, storage.name)
         self.storages[storage] = whole(buffer, storage.type)
         plan.append(AllocateItem(buffer))
+        if op.attributes.get("unproven"):
+            missing.begin(self, plan, storage)
 
     def alias(self, plan: BlockPlan, op: Op) -> None:
         (base,) = op.operands
         view = self.storages[base]  # type: ignore[index]
         self.storages[op.result] = whole(view.buffer, op.result.type)
+        missing.alias(self, base, op.result)
 
     def load(self, plan: BlockPlan, op: Op) -> None:
         (storage,) = op.operands
         value = op.result
         self.check_region(plan, "read", storage, op.attributes["offsets"], value.type.valid, op)
         self.check_extents(plan, op)
+        missing.demand(self, plan, op, op.attributes["offsets"], value.type)
         view = self.storages[storage].slice(op.attributes["offsets"], value.type.shape, value.type.valid)  # type: ignore[index]
         held = Held(value.type, plan, self.ready(plan, view), view)
         lazy = op.attributes.get("lazy") or storage.root not in self.written  # type: ignore[union-attr]
@@ -67,6 +73,7 @@ class StoragePlan(PlanBase):
         self.check_region(plan, "write", storage, offsets, held.type.valid, op)
         view = self.storages[storage].slice(offsets, held.type.shape, held.type.valid)  # type: ignore[index]
         plan.store(held, view)
+        missing.wrote(self, plan, storage, offsets, held.type)
 
     def stored_value(self, plan: BlockPlan, storage: Any, value: Any, offsets: Sequence[Scalar]) -> Held:
         if not isinstance(value, Literal):
@@ -77,6 +84,7 @@ class StoragePlan(PlanBase):
     def read(self, plan: BlockPlan, op: Op) -> None:
         (source,) = op.operands
         indices = op.attributes["indices"]
+        missing.demand(self, plan, op, indices, _one(indices))
         held = self.operand(plan, source)
         view = plan.memory(held)
         name = source.name if isinstance(source, Storage) else ""
@@ -86,7 +94,8 @@ class StoragePlan(PlanBase):
                 operation=f"read of '{name}'" if name else "read", index=index, axis=axis, size=size, span=op.span
             )
             self.check(plan, inside, error, op)
-        plan.symbols[op.result] = plan.append(ReadItem(op.result, view.slice(indices, (1,) * len(indices), (1,) * len(indices))))
+        one = view.slice(indices, (1,) * len(indices), (1,) * len(indices))
+        plan.symbols[op.result] = plan.append(ReadItem(op.result, one, op.span))
 
     def write(self, plan: BlockPlan, op: Op) -> None:
         storage, value = op.operands
@@ -98,7 +107,13 @@ class StoragePlan(PlanBase):
             self.check(plan, inside, error, op)
         number = value.value if isinstance(value, Literal) else value
         plan.append(WriteItem(view.slice(indices, (1,) * len(indices), (1,) * len(indices)), number))  # type: ignore[arg-type]
+        missing.wrote(self, plan, storage, indices, _one(indices))
 
     def checked(self, plan: BlockPlan, op: Op) -> None:
         condition = op.operands[0]
         self.check(plan, condition.value if isinstance(condition, Literal) else condition, op.attributes["error"], op)  # type: ignore[arg-type]
+
+
+def _one(indices: Sequence[Scalar]) -> TensorType:
+    """The type of one element as a region."""
+    return TensorType(DataType.DT_UINT8, (1,) * len(indices))

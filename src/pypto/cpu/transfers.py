@@ -11,6 +11,7 @@ from pypto.cpu.scalars import TYPES
 from pypto.cpu.vectors import Vectors, compute_type, stored_element
 from pypto.cpu.views import View
 from pypto.dtypes import DataType
+from pypto.errors.runtime import ScalarTooLargeInRun
 from pypto.ir.symbols import kind_of, mul
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ def emit_read(emitter: ProgramEmitter, context: Context, item: ReadItem) -> None
     vector = b.widen(f.define(f"insertelement <16 x {element}> zeroinitializer, {element} {stored}, i64 0"), dtype)
     kind = item.symbol.kind
     wide = {"int": DataType.DT_INT64, "float": DataType.DT_DOUBLE, "bool": DataType.DT_BOOL}[kind]
-    context.define(item.symbol, TYPES[kind], b.extract(b.convert(vector, wide)))
+    value = b.extract(b.convert(vector, wide))
+    if kind == "int" and dtype is DataType.DT_UINT64:
+        context.require(f.icmp("sge", "i64", value, 0), ScalarTooLargeInRun(span=item.span))
+    context.define(item.symbol, TYPES[kind], value)
 
 
 def emit_write(emitter: ProgramEmitter, context: Context, item: WriteItem) -> None:

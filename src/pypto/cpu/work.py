@@ -8,6 +8,7 @@ from pypto.cpu.items import (
     AllocateItem,
     BandItem,
     CheckItem,
+    EvaluateItem,
     IfItem,
     Item,
     LoopItem,
@@ -51,7 +52,7 @@ def _one(item: Item) -> float:
         return _size(trips_of(item.loop), _UNKNOWN_TRIPS) * nanoseconds_of(item.body)
     if isinstance(item, IfItem):
         return max(nanoseconds_of(item.then), nanoseconds_of(item.orelse))
-    return 2.0 if isinstance(item, (AllocateItem, CheckItem, ReadItem, WriteItem)) else 10 * _CALL
+    return 2.0 if isinstance(item, (AllocateItem, CheckItem, EvaluateItem, ReadItem, WriteItem)) else 10 * _CALL
 
 
 def _size(number: Scalar, unknown: float) -> float:

@@ -71,3 +71,10 @@ class CarriedExtentChanges(UserError, ValueError):
 class ScalarNotFiniteInRun(UserError, ValueError):
     code = 0xF00002
     message = "a float that is NaN or infinite has no integer value"
+    help = "give the kernel a finite number, or test it before the conversion: if n - n == 0.0: ..."
+
+
+class ScalarTooLargeInRun(UserError, OverflowError):
+    code = 0xF00002
+    message = "an integer of this expression needs more than 64 bits"
+    help = "use smaller numbers, or floats: float(n) * m"

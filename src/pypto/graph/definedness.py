@@ -27,8 +27,7 @@ After::
         store(y, v, offsets=(0, 0))
 
 Not handled: writes at data-dependent places, and what several writes give together unless they join to one box. Then nothing is
-said that is not certain, and the local is marked ``unproven=True``: an engine fills it with NaN where it is made. The reference
-engine tracks every element.
+said that is not certain; the local and the reads in question are marked ``unproven=True``, and engines keep track of every element of it.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def definedness(program: Program) -> Program:
         return program
     checker = _Checker(program, made)
     checked = checker.program(program)
-    return _Poisoned(checker.unproven).program(checked) if checker.unproven else checked
+    return _Marked(checker).program(checked) if checker.unproven else checked
 
 
 class _Checker(Rewriter):
@@ -79,6 +78,7 @@ class _Checker(Rewriter):
                     self.access.setdefault(access.op, []).append(access)
         self.written: dict[Storage, Known] = {}
         self.unproven: set[Storage] = set()
+        self.reads: set[Op] = set()  # of unproven storages
         self.facts = Facts()
 
     def op(self, op: Op) -> Iterable[Statement]:
@@ -108,6 +108,7 @@ class _Checker(Rewriter):
         _look(self.survey, access, self.writes[access.root], self.made[access.root])
         if not known.exact or len(known.boxes) > 1:
             self.unproven.add(access.root)
+            self.reads.add(access.op)
             return
         condition = known.boxes[0].holds(wanted) if known.boxes else wanted.is_empty()
         condition = self.facts.simplify(condition)
@@ -180,15 +181,15 @@ class _Checker(Rewriter):
         return If(branch.condition, arms[0], arms[1], branch.results, branch.span)
 
 
-class _Poisoned(Rewriter):
-    """Marks locals of which a read is neither proven nor checked: engines that do not track elements fill them with NaN."""
+class _Marked(Rewriter):
+    """Marks locals of which a read is neither proven nor checked, and those reads."""
 
-    def __init__(self, unproven: set[Storage]) -> None:
+    def __init__(self, found: _Checker) -> None:
         super().__init__()
-        self.unproven = unproven
+        self.found = found
 
     def op(self, op: Op) -> Iterable[Statement]:
-        if op.name == "allocate" and op.result in self.unproven:
+        if op in self.found.reads or (op.name == "allocate" and op.result in self.found.unproven):
             return [Op(op.name, op.operands, {**op.attributes, "unproven": True}, op.results, op.span)]
         return [op]
 

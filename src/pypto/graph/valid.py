@@ -1,8 +1,8 @@
 """Valid extents and bounds: everything a run could get wrong about regions is proven, checked, or refused here.
 
 In: a simplified program. Out: valid extents in their simplest form at their place; a ``check`` in front of every load, store,
-read or write whose region is not proven to lie inside its storage, and wherever a loop carries (or a branch gives) a tensor
-whose valid extent is not proven to be the declared one. The option ``regions_checked`` tells the engines that they need no bounds
+read or write whose region is not proven to lie inside its storage, of every op that gives an extent not proven to be 0 or more, and
+wherever a loop carries (or a branch gives) a tensor whose valid extent is not proven to be the declared one. The option ``regions_checked`` tells the engines that they need no bounds
 checks of their own. What is certainly wrong, and certainly executed, is an error at the user's line.
 
 Before::
@@ -38,11 +38,18 @@ from typing import Any
 
 from pypto.diagnostics import at
 from pypto.errors.base import UserError
-from pypto.errors.runtime import CarriedExtentChanges, IndexOutOfBounds, LoopStepZeroInRun, RegionOutOfBounds
+from pypto.errors.runtime import (
+    CarriedExtentChanges,
+    IndexOutOfBounds,
+    LoopStepZeroInRun,
+    NegativeExtent,
+    RegionOutOfBounds,
+    ValidShapeOutOfBounds,
+)
 from pypto.graph.facts import Facts, trip_count
 from pypto.graph.regions import stored_extent
 from pypto.ir import symbols as ir
-from pypto.ir.program import Block, If, Loop, Op, Program, Result, Statement, Storage, Value
+from pypto.ir.program import Block, If, Loop, Op, Program, Result, Statement, Storage, TensorType, Value
 from pypto.ir.rewrite import Rewriter
 from pypto.ir.symbols import Expression, Scalar, Symbol
 
@@ -63,17 +70,18 @@ class Validator(Rewriter):
         super().__init__()
         self.facts = Facts()
         self.certain = True
+        self.counts: set[Expression] = set()  # extents known to be 0 or more
 
     def scalar(self, a: Scalar) -> Scalar:
         return self.facts.simplify(super().scalar(a))
 
     def inner(self, block: Block, facts: Facts, certain: bool, names: Sequence[Result]) -> Block:
         """A rebuilt inner block, with checks at its end that what it yields is what ``names`` declare."""
-        outer = self.facts, self.certain
-        self.facts, self.certain = facts, self.certain and certain
+        outer = self.facts, self.certain, self.counts
+        self.facts, self.certain, self.counts = facts, self.certain and certain, set(self.counts)
         made = self.block(block)
         checks = [check for guard in matching(names, made.yields) for check in self.checks(guard)]
-        self.facts, self.certain = outer
+        self.facts, self.certain, self.counts = outer
         return Block((*made.statements, *checks), made.yields) if checks else made
 
     # -- guards ----------------------------------------------------------------------------------------------------------------
@@ -93,7 +101,19 @@ class Validator(Rewriter):
         made = self.rebuilt_op(op)
         if made.name == "check":
             return list(self.checks((made.operands[0], made.attributes["error"]), made.span))  # type: ignore[arg-type]
-        return [*(check for guard in guards_of(made) for check in self.checks(guard, made.span)), made]
+        counted = [check for guard in self.extents(made) for check in self.checks(guard, made.span)]
+        return [*counted, *(check for guard in guards_of(made) for check in self.checks(guard, made.span)), made]
+
+    def extents(self, op: Op) -> Iterator[Guard]:
+        """No extent that an op gives is negative; one that was seen before needs no second look."""
+        for result in op.results:
+            if isinstance(result, Symbol):
+                continue
+            for extents in (result.type.shape, result.type.valid):
+                for axis, extent in enumerate(extents):
+                    if isinstance(extent, Expression) and extent.bounds[0] < 0 and extent not in self.counts:
+                        self.counts.add(extent)
+                        yield ir.compare("le", 0, extent), NegativeExtent(extent=extent, axis=axis)
 
     # -- structure -------------------------------------------------------------------------------------------------------------
 
@@ -119,6 +139,7 @@ class Validator(Rewriter):
 def guards_of(op: Op) -> Iterator[Guard]:
     """Conditions for ``op`` to stay inside the storages and values it touches."""
     if op.name == "load":
+        yield from _inside(op.result.type)
         yield from _region("read", op.operands[0], op.attributes["offsets"], op.result.type.valid)
     elif op.name in ("store", "accumulate"):
         yield from _region("write", op.operands[0], op.attributes["offsets"], stored_extent(op))
@@ -129,6 +150,16 @@ def guards_of(op: Op) -> Iterator[Guard]:
     elif op.name == "write":
         target: Any = op.operands[0]
         yield from _element(f"write to '{target.name}'", op.attributes["indices"], target.type.shape)
+
+
+def _inside(type: TensorType) -> Iterator[Guard]:
+    """A view holds what is valid of it."""
+    for axis, (extent, size) in enumerate(zip(type.valid, type.shape, strict=True)):
+        if isinstance(extent, Expression):
+            yield (
+                ir.compare("le", extent, size),
+                ValidShapeOutOfBounds(operation="view", extent=extent, axis=axis, size=size),
+            )
 
 
 def _region(action: str, storage: Any, offsets: Sequence[Scalar], extents: Sequence[Scalar]) -> Iterator[Guard]:

@@ -307,10 +307,11 @@ def select(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
 # -- reading expressions -----------------------------------------------------------------------------------------------------
 
 
-def evaluate(a: Scalar, values: Mapping[Symbol, Number]) -> Number:
+def evaluate(a: Scalar, values: Mapping[Symbol, Number], functions: Mapping[str, Callable[..., Any]] = FUNCTIONS) -> Number:
     """The number ``a`` stands for; raises ``ZeroDivisionError`` and ``KeyError`` (unknown symbol) as Python would.
 
-    What ``select``, ``and`` and ``or`` do not look at is not evaluated: the other arm may divide by zero.
+    What ``select``, ``and`` and ``or`` do not look at is not evaluated: the other arm may divide by zero. ``functions`` may give
+    another meaning to the functions.
     """
     if not isinstance(a, Expression):
         return a
@@ -332,7 +333,7 @@ def evaluate(a: Scalar, values: Mapping[Symbol, Number]) -> Number:
             assert isinstance(node, Apply)
             missing = next((x for x in _looked_at(node, known) if known(x) is None), None)
             if missing is None:
-                done[node] = FUNCTIONS[node.function](*(known(x) for x in node.arguments))
+                done[node] = functions[node.function](*(known(x) for x in node.arguments))
             else:
                 pending.append(missing)
     result = known(a)

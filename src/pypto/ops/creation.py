@@ -21,7 +21,7 @@ from pypto.errors.operations import (
     TargetRankOutOfRange,
 )
 from pypto.ir.program import Literal, Operand, TensorType
-from pypto.ir.symbols import Expression, Scalar
+from pypto.ir.symbols import Expression, Scalar, apply
 from pypto.ops import rules
 from pypto.ops.arguments import dtype_argument, kind_name, scalar_of, scalars
 from pypto.ops.dtype_sets import F32, I32, STORED
@@ -77,7 +77,7 @@ def _fill_value(thing: Any, dtype: DataType) -> Scalar:
     if value is None:
         raise NotAScalar(operation="full", argument="fill_value", kind=kind_name(thing))
     if isinstance(value, Expression):
-        return value
+        return apply("int", value) if dtype.is_integer and value.kind == "float" else value
     unsigned = dtype.is_unsigned or (element and thing.dtype.is_unsigned)
     if unsigned and value < 0:
         raise NegativeForUnsigned(operation="full", value=value, dtype=dtype.name)

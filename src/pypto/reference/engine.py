@@ -22,6 +22,8 @@ from pypto.errors.runtime import (
     LoopStepZeroInRun,
     NegativeExtent,
     ScalarNotFiniteInRun,
+    ScalarTooLargeInRun,
+    ValidShapeOutOfBounds,
 )
 from pypto.ir.program import (
     PASS_FACTS,
@@ -38,7 +40,7 @@ from pypto.ir.program import (
     TensorType,
     Value,
 )
-from pypto.ir.symbols import Expression, Number, Scalar, Symbol, evaluate
+from pypto.ir.symbols import FUNCTIONS, Expression, Number, Scalar, Symbol, evaluate
 from pypto.ops.numerics import exact
 from pypto.ops.table import OPERATIONS, Kind, Operation
 from pypto.reference.memory import Held, Memory
@@ -62,6 +64,21 @@ def run(
     machine = Machine(program, arrays, scalars or {}, poison=poison, checked=checked, output=output)
     with np.errstate(all="ignore"):
         machine.block(program.body)
+
+
+def word(number: Number) -> Number:
+    """An integer of a program, which has 64 bits."""
+    if isinstance(number, int) and not -(2**63) <= number < 2**63:
+        raise ScalarTooLargeInRun()
+    return number
+
+
+def _in_a_word(function: Callable[..., Number]) -> Callable[..., Number]:
+    return lambda *arguments: word(function(*arguments))
+
+
+_GROWING = ("add", "sub", "mul", "neg", "floordiv", "int")
+MACHINE_FUNCTIONS = {**FUNCTIONS, **{name: _in_a_word(FUNCTIONS[name]) for name in _GROWING}}
 
 
 class Machine:
@@ -91,7 +108,9 @@ class Machine:
 
     def number(self, scalar: Scalar) -> Number:
         try:
-            return evaluate(scalar, self.symbols)
+            return evaluate(scalar, self.symbols, MACHINE_FUNCTIONS)
+        except UserError:
+            raise
         except ZeroDivisionError:
             raise DivisionByZeroInRun() from None
         except (OverflowError, ValueError):
@@ -112,7 +131,7 @@ class Machine:
         if isinstance(thing, Expression):
             return self.number(thing)
         if isinstance(thing, (tuple, list)):
-            return tuple(self.evaluated(item) for item in thing)
+            return type(thing)(self.evaluated(item) for item in thing)
         return thing
 
     def scalar_of(self, operand: Operand) -> Number:
@@ -255,6 +274,9 @@ def _load(machine: Machine, op: Op) -> None:
     value: Value = op.result
     memory = machine.storages[op.operands[0]]  # type: ignore[index]
     shape, valid = machine.extents(value.type.shape), machine.extents(value.type.valid)
+    for axis, (extent, size) in enumerate(zip(valid, shape, strict=True)):
+        if extent > size:
+            raise ValidShapeOutOfBounds(operation="view", extent=extent, axis=axis, size=size)
     region = memory.load(machine.evaluated(tuple(op.attributes["offsets"])), valid)
     machine.values[value] = Held.of(region, shape, machine.poison)
 
@@ -287,7 +309,7 @@ def _read(machine: Machine, op: Op) -> None:
     element = held.element([int(i) for i in machine.evaluated(tuple(op.attributes["indices"]))])
     symbol: Symbol = op.result
     convert = {"int": int, "float": float, "bool": bool}[symbol.kind]
-    machine.symbols[symbol] = convert(element)
+    machine.symbols[symbol] = word(convert(element))
 
 
 def _write(machine: Machine, op: Op) -> None:

@@ -3,7 +3,7 @@ import numpy as np
 import pypto
 
 
-@pypto.frontend.jit(run_options={"engine": "reference"})  # compiled code does not check this yet
+@pypto.frontend.jit
 def kernel(
     x: pypto.Tensor([4, 8], pypto.DT_FP32),
     table: pypto.Tensor([8], pypto.DT_INT32),

@@ -3,7 +3,7 @@ import numpy as np
 import pypto
 
 
-@pypto.frontend.jit(run_options={"engine": "reference"})  # compiled code does not check this yet
+@pypto.frontend.jit
 def kernel(out: pypto.Tensor([4], pypto.DT_INT32), x: pypto.Tensor([4], pypto.DT_FP32), n: pypto.SymbolicScalar):
     out[0] = int(n)
 
