@@ -95,7 +95,7 @@ def offsets(*values):
 
 def check(operation, *operands, core=None, target="950", types=None, **attributes):
     """Checks a static call. Tile and tensor types stand for operands of theirs; lists for offsets; other values for constants."""
-    given = tuple(_operand(one) for one in operands)
+    given = tuple(None if one is None else _operand(one) for one in operands)
     core = core or _core_of(given)
     call = StaticCall(operation, given, attributes, types or {}, chip(target), core)
     row = find(operation)
@@ -105,12 +105,12 @@ def check(operation, *operands, core=None, target="950", types=None, **attribute
 
 
 def _operand(one):
-    if one is None or isinstance(one, StaticOperand):
+    if isinstance(one, StaticOperand):
         return one
     if isinstance(one, (Tile, Tensor)):
         return static(one)
     if isinstance(one, (list, tuple)):
-        return offsets(*one)
+        return tuple(_operand(item) for item in one)
     return static(None, one)
 
 

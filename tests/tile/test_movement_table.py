@@ -354,6 +354,21 @@ def test_insert_into_the_transposed_view(how):
     assert same(target.read_block(0, where[1], 64, 32), source.read().T)
 
 
+def test_insertions_into_square_transposed_views_keep_bytes():
+    source, target = random_tile((32, 32), FP16, layout=L.NZ), tile((32, 32), FP16, S.Mat, L.ZN)
+    run("move", target, source)
+    assert same(target.read(), source.read().T)
+    assert source.memory[512 : 512 + 2048].tobytes() == target.memory[512 : 512 + 2048].tobytes()
+
+
+def test_moves_into_l1_take_what_is_valid_in_the_source():
+    source, target = random_tile((32, 64), FP16, layout=L.NZ, valid=(17, 40)), random_tile((32, 64), FP16, S.Mat, seed=5)
+    expected = target.read().copy()
+    expected[:17, :40] = source.read()
+    run("move", target, source)
+    assert same(target.read(), expected)
+
+
 def test_insert_stays_inside():
     source, target = random_tile((32, 64), FP16, layout=L.NZ), tile((64, 64), FP16, S.Mat)
     with pytest.raises(WindowLeavesTile):

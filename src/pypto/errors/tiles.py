@@ -403,7 +403,7 @@ class CacheOffset(UserError, TypeError):
     message = "dcci: offset must be {expected}, but got {got}"
 
 
-class MutexStillTaken(UserError, ValueError):
+class TooManyMutexIds(UserError, ValueError):
     code = 0xF00002
     message = "{operation}: {got} mutex ids were given, but max_mutex_id is {limit}"
 

@@ -54,10 +54,10 @@ def transposes(target: Tile, source: Tile) -> bool:
 
 def is_insert(target: Tile, source: Tile, has_offset: bool, plain: bool) -> bool:
     """Whether ``move`` means ``insert``: an offset into a larger target, or Vec → Mat between transposed views."""
-    if not plain:
+    if not plain or (source.space, target.space) != (_S.Vec, _S.Mat):
         return False
     if not has_offset:
-        return (source.space, target.space) == (_S.Vec, _S.Mat) and transposes(target, source)
+        return TRANSPOSED[target.layout] is source.layout and target.shape == source.shape[::-1]
     shape = source.shape[::-1] if TRANSPOSED[target.layout] is source.layout else source.shape
     return all(t >= s for t, s in zip(target.shape, shape, strict=True)) and tuple(target.shape) != tuple(shape)
 
@@ -91,6 +91,9 @@ def _check_move(call: StaticCall) -> None:
     _check_dtypes(call, target, source)
     if has_offset:
         _check_extraction(call, target, source)
+    elif target.space is _S.Mat and TRANSPOSED[target.layout] is source.layout:
+        expected = f"{target.layout.name}, or a target of shape {list(source.shape[::-1])}: the bytes go over as they are"
+        raise LayoutRefused(operation=call.operation, argument="src", got=source.layout.name, expected=expected)
     elif call.attributes.get("acc_to_vec_mode") is None and target.shape != source.shape and not transposes(target, source):
         raise TileShapesDiffer(
             operation=call.operation, first="dst", first_shape=list(target.shape), second="src", second_shape=list(source.shape)
@@ -197,14 +200,15 @@ def copies(call: Any) -> list[Copy]:
     offset = call.operands[2] if len(call.operands) > 2 else None
     if source.type.space is _S.Acc:
         return _to_vector_cores(call, target, source, offset)
-    plain = not _has_modes(call.attributes)
-    if call.operation == "insert" or is_insert(target.type, source.type, offset is not None, plain):
+    if call.operation == "insert" or is_insert(target.type, source.type, offset is not None, True):
         return [_insertion(target, source, offset or (0, 0))]
+    if offset is None and target.type.space is _S.Mat:  # from UB, as an insertion does: what is valid in the source
+        return [_insertion(target, source, (0, 0))]
     return [_extraction(call, target, source, offset)]
 
 
 def _insertion(target: Any, source: Any, offset: Sequence[int]) -> Copy:
-    transposed = TRANSPOSED[target.type.layout] is source.type.layout
+    transposed = TRANSPOSED[target.type.layout] is source.type.layout  # bytes are inserted as they are
     rows, columns = (source.columns, source.rows) if transposed else (source.rows, source.columns)
     return Copy(target, offset[0], offset[1], rows, columns, source, transposed=transposed)
 

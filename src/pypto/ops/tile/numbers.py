@@ -73,7 +73,7 @@ _HIFLOAT8_SPECIAL = {0x00: 0.0, 0x80: float("nan"), 0x6F: float("inf"), 0xEF: fl
 
 def _fp4(magnitudes: list[float]) -> np.ndarray:
     """Values of the sixteen codes: sign bit, then the magnitude."""
-    return np.array([*magnitudes, *(-one for one in magnitudes)], np.float32)
+    return np.array([*magnitudes, *(-float(one) for one in magnitudes)], np.float32)
 
 
 FP4_VALUES = {

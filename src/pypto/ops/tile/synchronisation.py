@@ -25,7 +25,7 @@ from pypto.errors.tiles import (
     EventOutOfRange,
     MutexNotOnChip,
     MutexOutOfRange,
-    MutexStillTaken,
+    TooManyMutexIds,
     PipeRefused,
     SamePipe,
     SyncAllWorkspaces,
@@ -151,7 +151,7 @@ def _check_mutex(call: StaticCall) -> None:
         if isinstance(number, int) and not 0 <= number < call.chip.identifiers["mutex"]:
             raise MutexOutOfRange(operation=call.operation, last=call.chip.identifiers["mutex"] - 1, got=number)
     if isinstance(several, (list, tuple)) and isinstance(limit, int) and len(several) > limit:
-        raise MutexStillTaken(operation=call.operation, got=len(several), limit=limit)
+        raise TooManyMutexIds(operation=call.operation, got=len(several), limit=limit)
 
 
 _MUTEX = (
