@@ -18,3 +18,7 @@ class BothCores(ParserSyntaxError):
 
 class ProgramValueError(UserError, ValueError):
     code = 0xF00002
+
+
+class MemoryFull(ProgramValueError):
+    message = "kernel '{kernel}' does not fit: its tiles in {space} ({name}) end at byte {end}, the memory has {capacity}"

@@ -39,6 +39,7 @@ class Source:
     shapes: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
     constants: Mapping[str, Any] = field(default_factory=dict)
     chip: Any = None
+    chip_name: str = "950"
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def parse_kernel(source: Source) -> TileProgram:
         parameters,
         programs[CoreType.CUBE],
         programs[CoreType.VECTOR],
-        getattr(source.chip, "name", "950"),
+        source.chip_name,
         source.code.span(source.code.node),
     )
 

@@ -1,0 +1,1 @@
+"""Decorators, launches, specialisation, artefacts."""
