@@ -49,7 +49,7 @@ SIGNED = (I8, I16, I32)
 Run = Callable[[Running], None]
 
 
-def binary(name: str, run: Run, dtypes: Sequence[DataType], prices: tuple[tuple[str, ...], ...], **columns: Any) -> TileOperation:
+def binary(name: str, run: Run, dtypes: Sequence[DataType], prices: tuple[costs.Names, ...], **columns: Any) -> TileOperation:
     """``(out, lhs, rhs)``; with two prices ``rhs`` may be a scalar."""
     scalars = len(prices) == 2
     right = positional("rhs", "tile scalar") if scalars else positional("rhs", "tile")
@@ -70,7 +70,7 @@ def binary(name: str, run: Run, dtypes: Sequence[DataType], prices: tuple[tuple[
     )
 
 
-def with_scalar(name: str, run: Run, dtypes: Sequence[DataType], price: tuple[str, ...], **columns: Any) -> TileOperation:
+def with_scalar(name: str, run: Run, dtypes: Sequence[DataType], price: costs.Names, **columns: Any) -> TileOperation:
     """``(out, lhs, scalar)``: the hidden spelling of a binary operation with a number on the right."""
     rules = (in_ub(0, 1), scalar(2), typed(0, dtypes), alike(0, 1))
     return register(
@@ -90,7 +90,7 @@ def with_scalar(name: str, run: Run, dtypes: Sequence[DataType], price: tuple[st
 
 
 def unary(
-    name: str, compute: Compute, dtypes: Sequence[DataType], price: tuple[str, ...], rules: tuple[Rule, ...] = (), **columns: Any
+    name: str, compute: Compute, dtypes: Sequence[DataType], price: costs.Names, rules: tuple[Rule, ...] = (), **columns: Any
 ) -> TileOperation:
     """``(out, src)``."""
     return register(
@@ -209,7 +209,7 @@ binary(
 
 SHIFT_RULES: tuple[Rule, ...] = (shift(2), row_major(0, 1))
 
-for _name, _run, _dtypes, _price, _rules, _formula in (
+WITH_SCALAR: tuple[tuple[str, Run, Sequence[DataType], costs.Names, tuple[Rule, ...], str], ...] = (
     ("adds", mapped(np.add, 1, 2), ADDED, costs.ADDS, (), "lhs + scalar"),
     ("subs", mapped(np.subtract, 1, 2), ADDED, costs.SUBS, (), "lhs - scalar"),
     ("muls", mapped(np.multiply, 1, 2), MULTIPLIED, costs.MULS, (), "lhs * scalar"),
@@ -221,10 +221,11 @@ for _name, _run, _dtypes, _price, _rules, _formula in (
     ("ors", mapped(np.bitwise_or, 1, 2), BITS, costs.OR, (), "lhs | scalar"),
     ("shls", shifting(np.left_shift), EVERY_INTEGER, costs.SHIFT, SHIFT_RULES, "lhs << scalar (as shl)"),
     ("shrs", shifting(np.right_shift), EVERY_INTEGER, costs.SHIFT, SHIFT_RULES, "lhs >> scalar (as shr)"),
-):
+)
+for _name, _run, _dtypes, _price, _rules, _formula in WITH_SCALAR:
     with_scalar(_name, _run, _dtypes, _price, rules=_rules, summary=f"out = {_formula}.", example=f"pl.{_name}(out, lhs, 3)")
 
-for _name, _compute, _dtypes, _price, _rules, _formula in (
+UNARY: tuple[tuple[str, Compute, Sequence[DataType], costs.Names, tuple[Rule, ...], str], ...] = (
     ("neg", np.negative, MULTIPLIED, costs.NEG, (), "-src; integers wrap"),
     ("abs", np.abs, (*SIGNED, *HALF_AND_SINGLE), costs.ABS, (), "|src|; the least integer wraps to itself"),
     ("exp", numbers.exponential, HALF_AND_SINGLE, costs.EXP, (), "e to the power src"),
@@ -233,7 +234,8 @@ for _name, _compute, _dtypes, _price, _rules, _formula in (
     ("rsqrt", numbers.reciprocal_root, HALF_AND_SINGLE, costs.RSQRT, (row_major(0, 1),), "1 / sqrt(src), rounded once"),
     ("recip", numbers.reciprocal, HALF_AND_SINGLE, costs.RECIPROCAL, (row_major(0, 1),), "1 / src"),
     ("relu", numbers.relu, (*HALF_AND_SINGLE, I32), costs.RELU, (), "the greater of src and 0; NaN stays"),
-):
+)
+for _name, _compute, _dtypes, _price, _rules, _formula in UNARY:
     unary(_name, _compute, _dtypes, _price, _rules, summary=f"out = {_formula}.", example=f"pl.{_name}(out, src)")
 
 unary("not_", np.invert, BITS, costs.NOT, hidden=True, summary="All bits flipped.", example="pl.not_(out, src)")

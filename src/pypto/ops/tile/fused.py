@@ -92,7 +92,7 @@ CAST_PARAMETERS = (
 )
 
 
-def casting(name: str, function: Compute, dtypes: Sequence[DataType], words: str, price: tuple[str, ...]) -> None:
+def casting(name: str, function: Compute, dtypes: Sequence[DataType], words: str, price: costs.Names) -> None:
     """``(out, lhs, rhs, *, target_type, mode)``; the element type of ``out`` decides the conversion."""
     rules = (same_dtype(1, 2), same_layout(0, 1, 2), covering(0, 1, 2), check_mode)
     fused(
@@ -227,12 +227,10 @@ def partial(function: Compute) -> Callable[[Running], None]:
         if not out.rows or not out.columns:
             return
         if extents[0] not in extents[1:] or any(rows > out.rows or columns > out.columns for rows, columns in extents[1:]):
-            facts = {
-                name: f"{rows} x {columns}" for name, (rows, columns) in zip(("out", "first", "second"), extents, strict=True)
-            }
-            raise PartExtents(operation=call.operation, **facts)
-        whole, part = (first, second) if extents[1] == extents[0] else (second, first)
-        result = np.array(whole.read())
+            target, one, other = (f"{rows} x {columns}" for rows, columns in extents)
+            raise PartExtents(operation=call.operation, out=target, first=one, second=other)
+        larger, part = (first, second) if extents[1] == extents[0] else (second, first)
+        result = np.array(larger.read())
         common = (slice(part.rows), slice(part.columns))
         result[common] = result_of(out.numpy_dtype, function, first.read()[common], second.read()[common])
         out.write(result)
@@ -240,12 +238,13 @@ def partial(function: Compute) -> Callable[[Running], None]:
     return run
 
 
-for _name, _function, _dtypes, _words, _price in (
+PARTIAL: tuple[tuple[str, Compute, Sequence[DataType], str, costs.Names], ...] = (
     ("partadd", np.add, ADDED, "their sum", costs.ADD),
     ("partmul", np.multiply, MULTIPLIED, "their product", costs.MUL),
     ("partmax", np.maximum, EXTREME, "the greater (NaN stays)", costs.MAXIMUM),
     ("partmin", np.minimum, EXTREME, "the lesser (NaN stays)", costs.MINIMUM),
-):
+)
+for _name, _merge, _dtypes, _words, _cost in PARTIAL:
     register(
         TileOperation(
             name=_name,
@@ -253,9 +252,9 @@ for _name, _function, _dtypes, _words, _price in (
             parameters=(positional("out", "tile"), positional("src0", "tile"), positional("src1", "tile")),
             roles=("W", "R", "R"),
             pipe=PipeType.V,
-            run=partial(_function),
+            run=partial(_merge),
             check=all_of(in_ub(0, 1, 2), typed(0, _dtypes), same_dtype(0, 1, 2), same_layout(0, 1, 2)),
-            cost=_price,
+            cost=_cost,
             example=f"pl.{_name}(out, src0, src1)",
         )
     )

@@ -6,7 +6,7 @@ outside the tile that it writes, is an error at the instruction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ GREATER = 4  # cmp_mode of the compare form; every other number is equality
 BINS = 256
 
 
-def check_indices(call: StaticCall, data: int, index: int, allowed: dict[int, tuple[DataType, ...]]) -> None:
+def check_indices(call: StaticCall, data: int, index: int, allowed: Mapping[int, Sequence[DataType]]) -> None:
     """The width of indices follows that of the data."""
     size = require_tile(call, data).dtype.size
     require_dtype(call, require_tile(call, index).dtype, argument_name(call, index), allowed[size])

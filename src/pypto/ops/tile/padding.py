@@ -24,10 +24,7 @@ def pad_value(tile: Tile) -> Any:
     kind = tile.dtype.numpy
     if tile.pad is TilePad.zero:
         return kind.type(0)
-    if tile.dtype.is_integer:
-        limits = np.iinfo(kind)
-        return kind.type(limits.max if tile.pad is TilePad.max else limits.min)
-    limits = ml_dtypes.finfo(kind)
+    limits: Any = np.iinfo(kind) if tile.dtype.is_integer else ml_dtypes.finfo(kind)
     return kind.type(limits.max if tile.pad is TilePad.max else limits.min)
 
 
@@ -78,7 +75,7 @@ def check_pad(call: StaticCall) -> None:
 
 
 def _check_pad_shapes(call: StaticCall, out: Tile, src: Tile) -> None:
-    facts = {"operation": call.operation, "out_shape": list(out.shape), "src_shape": list(src.shape)}
+    facts: dict[str, Any] = {"operation": call.operation, "out_shape": list(out.shape), "src_shape": list(src.shape)}
     if expands_shape(call):
         if any(mine < theirs for mine, theirs in zip(out.shape, src.shape, strict=True)):
             raise PadShapes(problem="must not be smaller than", **facts)

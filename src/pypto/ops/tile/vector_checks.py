@@ -192,8 +192,8 @@ def distinct(first: int, second: int) -> Rule:
             return
         known = one.address is not None and one.address == other.address and one.type and other.type
         if known and one.type.space is other.type.space:  # type: ignore[union-attr]
-            names = {"first": argument_name(call, first), "second": argument_name(call, second)}
-            raise VectorTilesMustDiffer(operation=call.operation, address=one.address, **names)
+            names = argument_name(call, first), argument_name(call, second)
+            raise VectorTilesMustDiffer(operation=call.operation, address=one.address, first=names[0], second=names[1])
 
     return check
 

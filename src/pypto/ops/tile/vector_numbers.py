@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pypto.ops import arithmetic, reduction  # noqa: F401  (they fill the table)
 from pypto.ops.table import OPERATIONS
 
 Array = np.ndarray
@@ -34,6 +35,13 @@ def precise(function: Callable[..., Array]) -> Callable[..., Array]:
     return into(lambda *arrays: np.asarray(function(*(np.asarray(array, np.float64) for array in arrays))).astype(np.float32))
 
 
+def meaning(name: str) -> Callable[..., Array]:
+    """What the tensor level's operation of that name computes."""
+    compute = OPERATIONS[name].compute
+    assert compute is not None
+    return compute
+
+
 def divide(a: Array, b: Array, out: Array | None = None) -> Array:
     """Floats: IEEE division. Integers: toward zero; a zero divisor gives 0 (undefined on hardware)."""
     if np.asarray(a).dtype.kind == "f":
@@ -55,7 +63,7 @@ def _integer_divide(a: Array, b: Array) -> Array:
 @into
 def remainder(a: Array, b: Array) -> Array:
     """``a - b * floor(a / b)``: the sign of the divisor; integers by zero give 0."""
-    return OPERATIONS["remainder"].compute(np.asarray(a), np.asarray(b))
+    return meaning("remainder")(np.asarray(a), np.asarray(b))
 
 
 def relu(x: Array, out: Array | None = None) -> Array:
