@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from pypto.cpu.bands_turned import emit_turned_band, is_turned
 from pypto.cpu.context import Context
 from pypto.cpu.items import BandItem, Item, MatmulItem, NestItem
 from pypto.cpu.matmul import arguments_of, element_text_of
@@ -144,6 +145,9 @@ class _Product(NamedTuple):
 
 def emit_band(emitter: ProgramEmitter, context: Context, item: BandItem) -> None:
     f = context.f
+    if is_turned(item):
+        emit_turned_band(emitter, context, item)
+        return
     products = {m: _pack(emitter, context, m, item) for m in item.items if isinstance(m, MatmulItem)}
     rows = context.integer(_rows(item.items[0])[0])  # type: ignore[index]
     with f.loop(0, rows, item.rows, hint="band") as loop, context.scope():

@@ -116,7 +116,8 @@ class NestEmitter(TermWriter):
         if self.by_rows:
             self._run(Scope({}, index, [Place(0, None)]), (low, high))
             return
-        for places in self.lane_groups(low, high, 4 if self._largest_cost() <= _UNROLL_COSTS[1][0] else 2):
+        wanted = 4 if self._largest_cost() <= _UNROLL_COSTS[1][0] else 2
+        for places in self.lane_groups(low, high, self._at_most(wanted)):
             with places as group:
                 self._run(Scope({}, index, group.places))
 
@@ -125,6 +126,10 @@ class NestEmitter(TermWriter):
 
     def unroll(self, current: Pass) -> int:
         wanted = next((u for limit, u in _UNROLL_COSTS if current.cost <= limit), 1)
+        return self._at_most(wanted)
+
+    def _at_most(self, wanted: int) -> int:
+        """``wanted`` vectors, or fewer where the lanes are fewer."""
         size = self.nest.sizes[self.lanes_axis]
         vectors = wanted if isinstance(size, Expression) else max(1, int(size) // LANES)
         return min(wanted, 1 << (vectors.bit_length() - 1))

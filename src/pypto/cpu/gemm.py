@@ -106,5 +106,5 @@ def _drive(f: Function, fmt: Format, first: str, columns: str, b: str, scratch: 
     epilogue, argument, first_column = f.arguments[13:]
     place = f.define(f"getelementptr i32, ptr {c}, i64 {first}")
     column = f.op("add", "i64", first_column, first)
-    values = (a, lda, turned, m, columns, k, b, place, ldc, accumulate, scratch, epilogue, argument, 0, column, b_pitch)
+    values = (a, lda, turned, m, columns, k, b, place, ldc, accumulate, scratch, epilogue, argument, 0, column, b_pitch, 0)
     invoke(f, "void", f"pypto_drive_{fmt.kind}", DRIVE, *values)

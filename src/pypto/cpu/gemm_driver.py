@@ -51,10 +51,13 @@ EPILOGUE = "piiiipi"
 GEMM = "piiiiippiip"
 GEMM_NAMES = "a lda transposed m n k packed_b c ldc accumulate scratch"
 # The epilogue is told rows and columns counted from first_row and first_column. b_pitch: bytes between the rows of a row-major
-# B that is multiplied where it lies (f32 only, whole tiles of columns); 0: B is packed.
-DRIVE = GEMM + "ppiii"
-DRIVE_NAMES = GEMM_NAMES + " epilogue argument first_row first_column b_pitch"
-B_PITCH = 15
+# B that is multiplied where it lies (f32 only, whole tiles of columns); 0: B is packed. ready: A is packed already.
+DRIVE = GEMM + "ppiiii"
+DRIVE_NAMES = GEMM_NAMES + " epilogue argument first_row first_column b_pitch ready"
+B_PITCH, READY = 15, 16
+SPARE_ROWS = 64  # rows of memory behind packed A: blocks are moved whole
+# gemm_ready(packed_a, m, n, k, b, b_pitch, c, ldc)
+GEMM_READY = "piiipipi"
 
 
 class Driver:
@@ -109,6 +112,8 @@ class Driver:
         f.ret()
         self._scratch()
         self._gemm()
+        if fmt.method != "split":
+            self._prepared()
 
     def group_rows(self, f: Function, steps: str) -> str:
         """Rows at a time: as many as keep A's part in cache."""
@@ -132,7 +137,14 @@ class Driver:
             largest = invoke(f, "i32", f"pypto_pack_a_{self.fmt.name}", PACK_A, *values)
             return [scratch, *self.describe(f, False, steps), largest]
 
-        return f.either(in_place, direct, packed, kinds)
+        def ready() -> list[Operand]:
+            offset = f.op("mul", "i64", self.packed_row_bytes(f, steps), row)
+            return [f.gep("i8", a, offset), *self.describe(f, False, steps), 0]
+
+        if self.fmt.method == "split":
+            return f.either(in_place, direct, packed, kinds)
+        is_ready = f.icmp("ne", "i64", f.arguments[READY], 0)
+        return f.either(is_ready, ready, lambda: f.either(in_place, direct, packed, kinds), kinds)
 
     def _columns(self, f: Function, steps: str, row: str, rows: str, source: list[str]) -> None:
         n, packed, c, ldc, epilogue = (f.arguments[i] for i in (4, 6, 7, 8, 11))
@@ -234,7 +246,24 @@ class Driver:
 
     def _gemm(self) -> None:
         f = self.module.function("void", f"pypto_gemm_{self.fmt.kind}", parameters(GEMM, GEMM_NAMES))
-        invoke(f, "void", f"pypto_drive_{self.fmt.kind}", DRIVE, *f.arguments, "null", "null", 0, 0, 0)
+        invoke(f, "void", f"pypto_drive_{self.fmt.kind}", DRIVE, *f.arguments, "null", "null", 0, 0, 0, 0)
+        f.ret()
+
+    def _prepared(self) -> None:
+        """``packed_a_bytes``, ``pack_a`` and ``gemm_ready``: for an A that several products share."""
+        fmt, module = self.fmt, self.module
+        f = module.function("i64", f"pypto_packed_a_bytes_{fmt.kind}", parameters("ii", "m k"))
+        rows = f.op("add", "i64", f.arguments[0], SPARE_ROWS)
+        f.ret("i64", f.op("mul", "i64", self.packed_row_bytes(f, steps_of(f, fmt, f.arguments[1])), rows))
+        f = module.function("void", f"pypto_pack_a_{fmt.kind}", parameters("piiiip", "a lda transposed m k to"))
+        a, lda, is_transposed, m, k, to = f.arguments
+        values = (a, lda, is_transposed, 0, m, steps_of(f, fmt, k), m, k, to)
+        invoke(f, "i32", f"pypto_pack_a_{fmt.name}", PACK_A, *values)
+        f.ret()
+        f = module.function("void", f"pypto_gemm_ready_{fmt.kind}", parameters(GEMM_READY, "a m n k b b_pitch c ldc"))
+        a, m, n, k, b, pitch, c, ldc = f.arguments
+        values = (a, 0, 0, m, n, k, b, c, ldc, 0, "null", "null", "null", 0, 0, pitch, 1)
+        invoke(f, "void", f"pypto_drive_{fmt.kind}", DRIVE, *values)
         f.ret()
 
 

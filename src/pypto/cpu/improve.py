@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from pypto.cpu.bands import form_bands
+from pypto.cpu.bands_turned import turn_bands
 from pypto.cpu.fuse import agree
 from pypto.cpu.items import IfItem, Item, LoopItem, MatmulItem, NestItem, ProductItem
 from pypto.cpu.merge import merge
@@ -25,7 +26,9 @@ def improve(items: list[Item], parallel: set[LoopItem]) -> list[Item]:
     users = _users(items)
     merge(items, users)
     _mark_flushing(list(_leaves(items)))
-    return _improved(items, users, parallel, serial=False)
+    found = _improved(items, users, parallel, serial=False)
+    turn_bands(found)
+    return found
 
 
 def _users(items: Iterable[Item]) -> Counter[Buffer]:

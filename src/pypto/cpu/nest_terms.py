@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pypto.cpu.nests import Access, Apply, Constant, Gather, Index, Load, Nest, Scan, Store, Term
+from pypto.cpu.nests import Access, Apply, Constant, Gather, Index, Load, Nest, Reduce, Scan, Store, Term
 from pypto.cpu.places import Place, Pointer, Scope, Value
 from pypto.cpu.stages import Pass, Stages, stages_of
 from pypto.cpu.target import Target
@@ -99,7 +99,10 @@ class TermWriter:
         first = term.arguments[0].dtype if term.arguments else term.dtype
         made = term.lower(self.vectors(first), *operands, **term.attributes)
         kind = compute_type(term.dtype)
-        return made if made.dtype is kind else b.convert(made, kind)
+        made = made if made.dtype is kind else b.convert(made, kind)
+        if below_its_maximum(term):
+            b.facts.not_positive.add(made.name)
+        return made
 
     def _index(self, term: Index, scope: Scope, place: Place) -> Vector:
         b = self.vectors(term.dtype)
@@ -198,6 +201,21 @@ class TermWriter:
         if a == 0 or b == 0:
             return b if a == 0 else a
         return self.f.op("add", "i64", a, b)
+
+
+def below_its_maximum(term: Apply) -> bool:
+    """Whether ``term`` is ``x - m`` where m is the maximum of a row that x is in, or of x and more."""
+    if term.name != "sub" or term.dtype is not _D.DT_FP32:
+        return False
+    x, top = term.arguments
+    seen = [top]
+    while seen:
+        top = seen.pop()
+        if top is x or isinstance(top, Reduce) and top.combine == "max" and top.operand is x:
+            return True
+        if isinstance(top, Apply) and top.name == "maximum" and top.dtype is _D.DT_FP32:
+            seen.extend(top.arguments)
+    return False
 
 
 def b_extract(b: Vectors, stored: str, element: str) -> str:

@@ -197,6 +197,11 @@ def collapsed(nest: Nest, keep: int = 0) -> Nest:
     return nest if len(groups) == nest.rank else _regrouped(nest, groups)
 
 
+def permuted(nest: Nest, order: Sequence[int]) -> Nest:
+    """The same nest with its axes in another order: the new axis ``i`` is the old ``order[i]``."""
+    return _regrouped(nest, [[axis] for axis in order])
+
+
 def _mergeable(nest: Nest, vectors: Sequence[Sequence[Scalar]], axis: int) -> bool:
     """Whether ``axis`` continues ``axis - 1``: stepping the outer one is stepping the inner one ``extent`` times."""
     extent = nest.extents[axis]

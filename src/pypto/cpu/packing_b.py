@@ -133,9 +133,21 @@ def _lines(module: Module, target: Target, fmt: Format) -> None:
 
 
 def _four_blocks(f: Function, fmt: Format, reading: str, stride: str, steps: str, step: str, panel: str, where: str) -> None:
+    if fmt.layout == "tile":  # the second half of a panel is multiplied only where it has columns
+        first, n = f.op("mul", "i64", panel, PANEL), f.arguments[4]
+        _blocks(f, fmt, reading, stride, steps, step, panel, where, (0, 1))
+        with f.when(f.icmp("sgt", "i64", n, f.op("add", "i64", first, PANEL // 2))):
+            _blocks(f, fmt, reading, stride, steps, step, panel, where, (2, 3))
+        return
+    _blocks(f, fmt, reading, stride, steps, step, panel, where, (0, 1, 2, 3))
+
+
+def _blocks(
+    f: Function, fmt: Format, reading: str, stride: str, steps: str, step: str, panel: str, where: str, columns: tuple[int, ...]
+) -> None:
     n = f.arguments[4]
     largest: Operand = 0
-    for column in range(PANEL // BLOCK):
+    for column in columns:
         first_n = f.op("add", "i64", f.op("mul", "i64", panel, PANEL), column * BLOCK)
         left_n = f.intrinsic("i64", "llvm.smax.i64", ("i64", f.op("sub", "i64", n, first_n)), ("i64", 0))
         to, pitch = block_place(f, fmt, where, steps, step, column)

@@ -1,6 +1,6 @@
 """What is known about float vectors while a function is written, so that rounding to a narrow type costs less.
 
-Every op that yields bf16, fp16 or fp8 is rounded (ruling: fused equals unfused), which is most of the work of a bf16 chain. Three
+Every op that yields bf16, fp16 or fp8 is rounded (ruling: fused equals unfused), which is most of the work of a bf16 chain. These
 facts help, each about one SSA name (so whoever makes a new name, a phi for instance, starts without facts):
 
 held     the fp32 vector holds only numbers of that narrow type: rounding to it again is nothing (max, relu, select … of such
@@ -8,6 +8,7 @@ held     the fp32 vector holds only numbers of that narrow type: rounding to it 
 clean    a NaN in it has upper payload bits that integer rounding cannot carry out of or lose: no patch after rounding to bf16.
          True of widened bf16 and fp8, constants, and what arithmetic makes of clean operands: hardware passes an operand's NaN
          on, quieted, or makes its default NaN
+not_positive   a difference from the largest number of its row: exp needs no upper limit
 half     the same numbers as ``<n x half>``. With AVX512-FP16, ``+ - * / sqrt`` of two such vectors rounded to fp16 is the native
          instruction: fp32's 24 digits are at least 2 * 11 + 2, so rounding twice equals rounding once (Figueroa, "When is
          double rounding innocuous?", SIGNUM 30(3), 1995)
@@ -30,6 +31,7 @@ _CONSTANT = re.compile(r"splat \((?:float|double) 0x([0-9A-F]{16})\)")
 @dataclass
 class Facts:
     clean: set[str] = field(default_factory=set)
+    not_positive: set[str] = field(default_factory=set)
     held: dict[str, DataType] = field(default_factory=dict)
     half: dict[str, str] = field(default_factory=dict)
     origin: dict[str, tuple[str, ...]] = field(default_factory=dict)  # fp32 name: (instruction, its operands as half)

@@ -75,8 +75,15 @@ def _immediate_512(b: Vectors, name: str, x: Vector, immediate: int) -> Vector:
 
 
 def exp(b: Vectors, x: Vector) -> Vector:
-    """Clamped first, so that infinities do not become NaN in the reduction; two-part ln 2."""
-    x = clamp(b, x, -105.0, 89.0)
+    """Clamped first, so that infinities do not become NaN in the reduction; two-part ln 2.
+
+    With AVX-512 nothing is done about small numbers: their ``p`` is replaced by 0, and scaling 0 by any power gives 0.
+    """
+    if b.target.isa != "avx512":
+        x = clamp(b, x, -105.0, 89.0)
+    elif x.name not in b.facts.not_positive:
+        high = b.like(x, 89.0)
+        x = b.select(b.compare("gt", x, high), high, x)
     magic = b.like(x, _MAGIC)
     n = b.sub(b.fma(x, b.like(x, _LOG2_E), magic), magic)
     r = b.fma(n, b.like(x, -_LN2[0]), x)
