@@ -143,6 +143,49 @@ print(x[0])
     assert done.stdout.strip() == "7.0", done.stderr
 
 
+def test_fc_157_explain_says_what_changed(tmp_path):
+    """One edit per run: a helper, what the helper reads, a global, a closure value, an argument, the kernel."""
+    parts = "BY = {by}\ndef part(v):\n    return v * BY{more}\n"
+    main = """
+import sys
+import numpy as np, pypto
+from parts import part
+SHIFT = {shift}
+def make(c):
+    @pypto.jit
+    def kernel(x: pypto.Tensor([4], pypto.DT_FP32), twice=False):
+        x[:] = part(x) + SHIFT + c
+        {extra}
+    return kernel
+x = np.ones(4, np.float32)
+make({cell})(x, twice={twice})
+print(x[0])
+"""
+    texts = {"by": "2.0", "more": "", "shift": "0.0", "cell": "0.0", "twice": "False", "extra": "pass"}
+
+    def run(**changed):
+        texts.update(changed)
+        (tmp_path / "parts.py").write_text(parts.format(**texts))
+        (tmp_path / "main.py").write_text(main.format(**texts))
+        environment = {"cwd": tmp_path, "PYPTO_CACHE_DIR": tmp_path / "cache", "PYTHONDONTWRITEBYTECODE": 1}
+        done = python(tmp_path / "main.py", **environment)
+        assert done.returncode == 0, done.stderr
+        told = python("-m", "pypto", "cache", "explain", "make.<locals>.kernel", **environment).stdout.splitlines()
+        return done.stdout.strip(), told[1]  # the newest entry comes first
+
+    assert "first compilation" in run()[1]
+    for changed, result, reason in (
+        ({"by": "3.0"}, "3.0", "changed: global 'BY' of parts"),
+        ({"more": " * 2.0"}, "6.0", "function 'part' of parts"),
+        ({"shift": "1.0"}, "7.0", "changed: global 'SHIFT'"),
+        ({"cell": "4.0"}, "11.0", "changed: closure value 'c'"),
+        ({"twice": "True"}, "11.0", "changed: arguments"),
+        ({"extra": "x[:] = x * 2.0"}, "22.0", "changed: kernel"),
+    ):
+        value, told = run(**changed)
+        assert value == result and reason in told, (changed, value, told)
+
+
 @pypto.frontend.jit
 def later_checked(x: pypto.Tensor([4], FP32), out: pypto.Tensor([4], FP32)):
     out[:] = x * 2.0

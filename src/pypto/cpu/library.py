@@ -136,8 +136,7 @@ def part_object(target: Target, name: str, make: Callable[[Target], Module]) -> 
         start = time.perf_counter()
         code = target.compile(make(target).text())
         seconds = time.perf_counter() - start
-        reason = cache().why(name, parts)
-        about = Metadata(name, target=target.key, reason=reason, parts=fingerprints(parts), compile_seconds=seconds)
+        about = Metadata(name, target=target.key, parts=fingerprints(parts), compile_seconds=seconds)
         cache().put(key, code, about)
     return code
 

@@ -9,6 +9,8 @@ and given back at the end of the block that has all its uses.
 
 from __future__ import annotations
 
+import bisect
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -126,17 +128,41 @@ def _common(uses: list[_Use]) -> int:
 def _packed(found: list[tuple[int, int, Buffer, int]]) -> tuple[int, dict[Buffer, int]]:
     """First-fit offsets for (start, end, buffer, bytes) intervals."""
     offsets: dict[Buffer, int] = {}
-    active: list[tuple[int, int, int]] = []  # offset, end of bytes, end of life
-    total = 0
+    alive: list[tuple[int, int, int]] = []  # heap of end of life, offset, bytes
+    room = _Room()
     for start, end, buffer, size in sorted(found, key=lambda f: (f[0], -f[3])):
-        active = [a for a in active if a[2] > start]
-        offset = 0
-        for low, high, _ in active:
-            if offset + size <= low:
-                break
-            offset = max(offset, high)
-        offsets[buffer] = offset
-        active.append((offset, offset + size, end))
-        active.sort()
-        total = max(total, offset + size)
-    return total, offsets
+        while alive and alive[0][0] <= start:
+            room.give_back(*heapq.heappop(alive)[1:])
+        offsets[buffer] = room.take(size)
+        heapq.heappush(alive, (end, offsets[buffer], size))
+    return room.most, offsets
+
+
+class _Room:
+    """Free bytes: ``holes`` (offset, bytes), ascending and apart, below ``top``, and everything above it."""
+
+    def __init__(self) -> None:
+        self.holes: list[tuple[int, int]] = []
+        self.top = self.most = 0
+
+    def take(self, size: int) -> int:
+        """Offset of the first free place that is large enough."""
+        for number, (offset, free) in enumerate(self.holes):
+            if free >= size:
+                self.holes[number : number + 1] = [(offset + size, free - size)] if free > size else []
+                return offset
+        self.top += size
+        self.most = max(self.most, self.top)
+        return self.top - size
+
+    def give_back(self, offset: int, size: int) -> None:
+        at = bisect.bisect(self.holes, (offset, 0))
+        if at < len(self.holes) and self.holes[at][0] == offset + size:
+            size += self.holes.pop(at)[1]
+        if at and sum(self.holes[at - 1]) == offset:
+            at -= 1
+            offset, size = self.holes[at][0], self.holes.pop(at)[1] + size
+        if offset + size == self.top:
+            self.top = offset
+        else:
+            self.holes.insert(at, (offset, size))

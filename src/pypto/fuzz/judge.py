@@ -94,7 +94,7 @@ def difference(expected: Any, got: Any, exact: bool, half: bool = False) -> str:
 # text names a class of this package.
 _USERS = re.compile(
     r"\(left, right\)|(function|python)\(\*arguments|range\(\*bounds|raise error|container\[key\]|[gs]etattr\(|\(operand\)"
-    r"|element in container"
+    r"|element in container|return [-+~]value|return iter\(thing\)|raise AssertionError\("
 )
 _OURS = re.compile(r"SymbolicScalar|'Tensor'|DataType|pypto")
 

@@ -6,7 +6,7 @@ A key is the sha256 of everything the machine code depends on, given as named pa
     key = key_of(parts)
     code = cache().get(key)
     if code is None:
-        about = Metadata(kernel="softmax", parts=fingerprints(parts), reason=cache().why("softmax", parts))
+        about = Metadata(kernel="softmax", parts=fingerprints(parts))  # ``reason`` is found when somebody asks
         cache().put(key, compile_it(), about)
 
 One file per entry, written under another name and renamed, so that readers in other processes see all of it or nothing. A
@@ -27,7 +27,7 @@ import struct
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,8 @@ class ObjectCache:
     def entries(self, kernel: str | None = None) -> list[Entry]:
         """Readable entries on disk, last used first; of one kernel when named. Damaged ones are dropped."""
         found = []
-        for path, status in self._files():
+        for file, status in self._files():
+            path = Path(file)
             content = self._read(path)
             if content is not None and kernel in (None, content[0].kernel):
                 found.append(Entry(path.name[: -len(SUFFIX)], path, status.st_size, status.st_mtime, content[0]))
@@ -209,8 +210,17 @@ class ObjectCache:
             if time.time() - path.stat().st_mtime > TOUCH_SECONDS:
                 os.utime(path)
 
-    def _files(self) -> list[tuple[Path, os.stat_result]]:
-        return list(_with_status(self.directory, SUFFIX))
+    def _files(self, suffix: str = SUFFIX) -> list[tuple[str, os.stat_result]]:
+        """Paths and facts of the files with this ending. No ``Path`` objects: there may be ten thousand of them."""
+        if self.directory is None:
+            return []
+        found = []
+        with contextlib.suppress(OSError), os.scandir(self.directory) as listing:
+            for file in listing:
+                if file.name.endswith(suffix):
+                    with contextlib.suppress(OSError):
+                        found.append((file.path, file.stat()))
+        return found
 
     def _account(self, added: int) -> None:
         """Adds to the running total; looks at the directory the first time and whenever the limit seems passed."""
@@ -222,9 +232,11 @@ class ObjectCache:
     def _evict(self) -> int:
         """Removes what was unused for longest until the directory is within its limit; what remains, in bytes."""
         self._sweep()
-        files = sorted(self._files(), key=lambda item: (item[1].st_mtime, item[0].name))
+        files = self._files()
         total = sum(status.st_size for _, status in files)
-        for path, status in files:
+        if total <= self.limit:
+            return total
+        for path, status in sorted(files, key=lambda item: (item[1].st_mtime, item[0])):
             if total <= self.limit:
                 break
             _unlink(path)
@@ -232,7 +244,7 @@ class ObjectCache:
         return total
 
     def _sweep(self) -> None:
-        for path, status in _with_status(self.directory, ".part"):
+        for path, status in self._files(".part"):
             if time.time() - status.st_mtime > STALE_SECONDS:
                 _unlink(path)
 
@@ -262,20 +274,9 @@ def _reason(candidates: list[list[str]]) -> str:
     return f"changed: {', '.join(nearest)}" if nearest else "entry was dropped"
 
 
-def _with_status(directory: Path | None, suffix: str) -> Iterator[tuple[Path, os.stat_result]]:
+def _unlink(path: Path | str) -> int:
     try:
-        names = sorted(os.listdir(directory)) if directory else []
-    except OSError:
-        return
-    for name in names:
-        if directory and name.endswith(suffix):
-            with contextlib.suppress(OSError):
-                yield directory / name, (directory / name).stat()
-
-
-def _unlink(path: Path) -> int:
-    try:
-        path.unlink()
+        os.unlink(path)
     except OSError:
         return 0
     return 1

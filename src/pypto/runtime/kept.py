@@ -88,11 +88,31 @@ def keep(function: FunctionType, parts: Mapping[str, bytes], traced: Any, execut
         kernel=function.__qualname__,
         source_file=function.__code__.co_filename,
         target=parts["target"].decode(),
+        reason=_difference(key_of(parts), kept),
         parts=fingerprints(parts),
         compile_seconds=seconds,
         created=time.time(),
     )
     cache().put(key_of(parts), data, about)
+
+
+def _difference(key: str, kept: Kept) -> str:
+    """What differs from the entry that ``kept`` replaces; empty when there is none."""
+    data = cache().get(key)
+    try:
+        old = _dependencies(pickle.loads(data)) if data else {}
+    except (pickle.UnpicklingError, AttributeError, ImportError, TypeError, KeyError, EOFError):
+        return ""
+    new = _dependencies(kept)
+    changed = [thing for thing in {**old, **new} if old and old.get(thing) != new.get(thing)]
+    return f"changed: {', '.join(changed)}" if changed else ""
+
+
+def _dependencies(kept: Kept) -> dict[str, bytes]:
+    """What tracing read besides the kernel, in words, with its digest."""
+    found = {f"global '{name}'" + (f" of {module}" if module else ""): digest for module, name, digest in kept.names}
+    found |= {f"closure value '{name}'": digest for name, digest in kept.cells}
+    return found | {f"function '{name}' of {module}": digest for module, name, digest in kept.functions}
 
 
 def _name(function: FunctionType, space: Mapping[str, Any], name: str, value: Any) -> tuple[str, str, bytes]:
