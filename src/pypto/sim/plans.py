@@ -52,6 +52,8 @@ class Plan:
 
 def plan_of(call: Call, plans: dict[Any, Plan]) -> Plan:
     """The plan of a call; ``plans`` are those of its place and core."""
+    if call.site.row.dependent:
+        return Plan(call)
     key: Any = call.operands
     if call.site.varying:
         key = (key, tuple(call.attributes.values()))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pypto.chips import Chip
 from pypto.chips import chip as find_chip
 from pypto.cores.program import TileProgram
@@ -60,7 +62,8 @@ def simulate(
         needed=needed,
     )
     try:
-        machine.run(arguments)
+        with np.errstate(all="ignore"):  # infinities and NaN are values here
+            machine.run(arguments)
         report.finish()
     except UserError as error:
         error.simulation = _result(machine)  # type: ignore[attr-defined]

@@ -181,6 +181,7 @@ register(
         run=gather,
         check=check_gather,
         touches=touched_by_gather,
+        dependent=True,
         cost=costs.GATHER,
         example="pl.gather(out, src, idx, tmp)",
     )
@@ -262,22 +263,19 @@ def scatter(call: Running) -> None:
 
 def _scattered(call: Running, out: TileView, src: TileView) -> np.ndarray:
     result = np.array(out.read_block(0, 0, *out.type.shape))
-    result.reshape(-1)[_targets(call)] = src.read().reshape(-1)
+    indices = region(call, 2, src.rows, src.columns)
+    targets = checked_indices(call, 0, indices, out, *out.type.shape)
+    result.reshape(-1)[targets.reshape(-1)] = src.read().reshape(-1)
     return result
 
 
-def _targets(call: Running) -> np.ndarray:
-    out, src = call.operands[:2]
-    indices = region(call, 2, src.rows, src.columns)
-    return checked_indices(call, 0, indices, out, *out.type.shape).reshape(-1)
-
-
 def touched_by_scatter(call: Running) -> Iterable[Touch]:
-    """Exactly the elements written, as runs within rows."""
+    """Exactly the elements written, as runs within rows (indices that leave the tile are the concern of ``run``)."""
     out, src = call.operands[:2]
     read = [touch(tile, "R", src.rows, src.columns) for tile in call.operands[1:3]]
-    flat = np.unique(_targets(call))
-    width = out.type.shape[1]
+    rows, width = out.type.shape
+    flat = np.unique(region(call, 2, src.rows, src.columns).astype(np.int64))
+    flat = flat[(flat >= 0) & (flat < rows * width)]
     breaks = np.flatnonzero((np.diff(flat) != 1) | (flat[1:] % width == 0)) + 1
     runs = [run for run in np.split(flat, breaks) if run.size]
     return [*(Touch(out, "W", int(run[0] // width), int(run[0] % width), 1, run.size) for run in runs), *read]
@@ -301,6 +299,7 @@ register(
         run=scatter,
         check=check_scatter,
         touches=touched_by_scatter,
+        dependent=True,
         cost=costs.SCATTER,
         example="pl.scatter(out, src, idx)",
     )

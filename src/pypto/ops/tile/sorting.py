@@ -12,6 +12,7 @@ import numpy as np
 
 from pypto.cores.enums import PipeType
 from pypto.cores.types import Tile
+from pypto.errors.base import UserError
 from pypto.errors.tile_vectors import RecordsIncomplete, RunNotSorted, VectorKeywordRange
 from pypto.ops.dtype_sets import F16, F32, U32
 from pypto.ops.tile import vector_costs as costs
@@ -206,10 +207,18 @@ def _until_exhausted(runs: Sequence[np.ndarray]) -> int:
     return min(int(np.flatnonzero(which == number)[-1]) + 1 if len(run) else 0 for number, run in enumerate(runs))
 
 
+def _exhausted_width(call: Running) -> int:
+    """Stored elements that are written when the shortest list ends the merge (none where a list is no run: ``run`` refuses it)."""
+    try:
+        return merged_sources(call).size
+    except UserError:
+        return 0
+
+
 def touched_by_merge(call: Running) -> Iterable[Touch]:
     dst = call.operands[2]
     tiles = [call.operands[position] for position in sources(call)]
-    columns = min(dst.columns, merged_sources(call).size) if call.attributes.get("exhausted") else dst.columns
+    columns = min(dst.columns, _exhausted_width(call)) if call.attributes.get("exhausted") else dst.columns
     return [touch(dst, "W", dst.rows, columns), *(touch(tile, "R", tile.rows, tile.columns) for tile in tiles)]
 
 
@@ -240,6 +249,7 @@ register(
         run=merge_tiles,
         check=check_merge,
         touches=touched_by_merge,
+        dependent=True,
         cost=costs.MERGE,
         example="pl.mrgsort2(src0, src1, dst, tmp)",
     )

@@ -193,6 +193,7 @@ class TileOperation:
     touches: Callable[[Running], Iterable[Touch]] | None = None
     cost: tuple[str, ...] = ()
     work: Callable[[Running], Iterable[tuple[str, float]]] | None = None
+    dependent: bool = False  # ``touches`` depends on the values in tiles: asked for every call
     locks: bool = True
     hidden: bool = False  # usable in kernels, but not an attribute of ``pl``
     result: bool = False
