@@ -311,7 +311,7 @@ class ReuseOverwrites(PipelineMistake):
         "pipeline: address reuse requires '{reader}' to finish before '{writer}': "
         "'{first}' and '{second}' share addresses, and '{writer}' overwrites '{first}' before '{reader}' reads it"
     )
-    help = "move '{second}' to addresses of its own, or call '{writer}' after '{reader}'"
+    help = "move '{second}' to addresses of its own"
 
 
 class ReuseTooDeep(PipelineMistake):
@@ -324,7 +324,15 @@ class ReuseTooDeep(PipelineMistake):
 
 class LocalDataTooDeep(PipelineMistake):
     message = (
-        "pipeline: '{reader}' reads '{group}' {distance} iteration(s) after {writer} wrote it, and by then it has been written again: "
+        "pipeline: {reader} reads '{group}' {distance} iteration(s) after {writer} wrote it, and by then it has been written again: "
         "it has {slots} tile(s), it would need {needed}"
     )
     help = "give '{group}' {needed} tiles, hand the data over inside one stage, or use preload=0"
+
+
+class LocalDataBackwards(PipelineMistake):
+    message = (
+        "pipeline: {reader} reads what {writer} wrote into '{group}' before, "
+        "but with preload {preload} it runs {distance} iteration(s) ahead of it"
+    )
+    help = "keep what goes from one iteration to the next inside one stage, or use preload=0"

@@ -159,7 +159,7 @@ def _tokens(scope: Scope, node: ast.expr | None) -> tuple[tuple[int, ...], ...] 
     return tuple(entries) if all(isinstance(i, int) for entry in entries for i in entry) else None
 
 
-def _slots(scope: Scope, keywords: Mapping[str | None, ast.expr], buffer: Buffer) -> int | None:
+def _slots(scope: Scope, keywords: Mapping[str, ast.expr], buffer: Buffer) -> int | None:
     if buffer.tokens:
         return len(buffer.tokens)
     depth = scope.value(keywords["depth"]) if "depth" in keywords else None
@@ -180,7 +180,7 @@ def _ranges(scope: Scope, node: ast.expr | None, buffer: Buffer, size: int | Non
 # -- channels ---------------------------------------------------------------------------------------------------------------
 
 
-def _event_ids(kernel: Kernel, buffer: Buffer, which: str, keywords: Mapping[str | None, ast.expr]) -> EventIds | None:
+def _event_ids(kernel: Kernel, buffer: Buffer, which: str, keywords: Mapping[str, ast.expr]) -> EventIds | None:
     node = keywords.get(which)
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return None
@@ -201,7 +201,7 @@ def _event_ids(kernel: Kernel, buffer: Buffer, which: str, keywords: Mapping[str
     return EventIds(tuple(values), node)
 
 
-def _check_channel(kernel: Kernel, buffer: Buffer, keywords: Mapping[str | None, ast.expr]) -> None:
+def _check_channel(kernel: Kernel, buffer: Buffer, keywords: Mapping[str, ast.expr]) -> None:
     if buffer.space is None:
         raise kernel.fail(ChannelSpaceUnknown, keywords.get("type", buffer.node), group=buffer.name)
     if buffer.space not in CHANNEL_SPACES:

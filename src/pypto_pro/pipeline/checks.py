@@ -1,6 +1,8 @@
-"""Whether the graph of a loop can work: who uses a channel, whether data survives until it is read, whether the schedule keeps the order."""
+"""Whether the graph of a loop can work: who uses a channel, whether data survives, whether the schedule keeps the order."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from pypto.errors.base import UserError
 from pypto.errors.pipeline import (
@@ -14,7 +16,7 @@ from pypto.errors.pipeline import (
     StagesInCircle,
 )
 from pypto_pro.pipeline.buffers import Buffer
-from pypto_pro.pipeline.graph import Edge, Graph, Node
+from pypto_pro.pipeline.graph import Edge, Graph, Node, waits_in_circle
 from pypto_pro.pipeline.structure import Kernel, StageCall, set_delays
 
 
@@ -45,8 +47,10 @@ def check_edges(kernel: Kernel, graph: Graph) -> None:
             raise _circle(kernel, graph, edge)
     backward = [edge for edge in graph.edges if not edge.forward]
     if backward:
-        worst = min(backward, key=lambda edge: (not edge.same_buffer, edge.distance))
-        raise _too_deep(kernel, graph, worst)
+        raise _too_deep(kernel, graph, min(backward, key=lambda edge: (not edge.same_buffer, edge.distance)))
+    circular = waits_in_circle(graph)
+    if circular is not None:
+        raise _too_deep(kernel, graph, circular)
 
 
 def deepest_preload(graph: Graph) -> int:
@@ -55,7 +59,7 @@ def deepest_preload(graph: Graph) -> int:
     possible = 0
     for preload in range(wanted):
         set_delays(loop, preload)
-        if all(edge.forward for edge in graph.edges):
+        if all(edge.forward for edge in graph.edges) and waits_in_circle(graph) is None:
             possible = preload
     set_delays(loop, wanted)
     return possible
@@ -63,26 +67,32 @@ def deepest_preload(graph: Graph) -> int:
 
 def _overwritten(kernel: Kernel, graph: Graph, edge: Edge) -> UserError:
     reader, writer = edge.target, edge.source
-    facts = {"reader": reader.stage.name, "writer": writer.stage.name, "first": reader.buffer, "second": writer.buffer}
+    facts: dict[str, Any] = {
+        "reader": reader.stage.name,
+        "writer": writer.stage.name,
+        "first": reader.buffer,
+        "second": writer.buffer,
+    }
     return ReuseOverwrites(span=reader.place, chain=(kernel.span(reader.stage.call),), **facts)
 
 
 def _circle(kernel: Kernel, graph: Graph, edge: Edge) -> UserError:
     reader, writer = edge.target, edge.source
     cycle = f"{reader.label} -> {writer.label} -> {reader.label}"
-    facts = {"reader": reader.stage.name, "writer": writer.stage.name, "group": reader.buffer, "cycle": cycle}
+    facts: dict[str, Any] = {"reader": reader.stage.name, "writer": writer.stage.name, "group": reader.buffer, "cycle": cycle}
     return StagesInCircle(span=reader.place, chain=(kernel.span(reader.stage.call),), **facts)
 
 
 def needed_slots(edge: Edge) -> int:
     """Tiles with which the schedule would keep the order of ``edge``: one turn of the ring more per missing beat."""
-    missing = edge.source.stage.delay - edge.target.stage.delay + (0 if edge.target.sequence > edge.source.sequence else 1)
+    relaxed = edge.target.sequence > edge.source.sequence or (edge.crosses and not edge.same_buffer)
+    missing = edge.source.stage.delay - edge.target.stage.delay + (0 if relaxed else 1)
     return max(missing, 1) if edge.offset else edge.slots
 
 
 def _too_deep(kernel: Kernel, graph: Graph, edge: Edge) -> UserError:
     first, second = edge.source, edge.target
-    facts = {"preload": graph.loop.preload, "distance": edge.distance, "possible": deepest_preload(graph)}
+    facts: dict[str, Any] = {"preload": graph.loop.preload, "distance": edge.distance, "possible": deepest_preload(graph)}
     if edge.same_buffer:
         needed = max(needed_slots(one) for one in graph.edges if one.source.buffer == first.buffer and one.same_buffer)
         cycle = f"{second.label} -> {first.label} -> {second.label}"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
+from pypto.dtypes import DataType
 from pypto.errors.base import UserError
 from pypto.errors.pipeline import (
     ArgumentNotDelayed,
@@ -73,13 +75,12 @@ class _Builder:
         self.written = {use.struct for trace, _ in reading.around.get(loop, []) for use in trace.fields if use.written}
         self.snapshot = Snapshot()
 
-    def element_type(self, name: str) -> object:
+    def element_type(self, name: str) -> DataType | None:
         held = self.reading.names.get(name)
         return self.reading.buffers[held.buffer].dtype if isinstance(held, Slot) else None
 
-    def fail(self, stage: StageCall, node: ast.expr, error: type[UserError] = ArgumentNotDelayed, **facts: object) -> UserError:
-        facts = {"stage": stage.name, "argument": ast.unparse(node)} | facts
-        return self.kernel.fail(error, node, **facts)
+    def fail(self, stage: StageCall, node: ast.expr, error: type[UserError] = ArgumentNotDelayed, **facts: Any) -> UserError:
+        return self.kernel.fail(error, node, **({"stage": stage.name, "argument": ast.unparse(node)} | facts))
 
     # -- structs ------------------------------------------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ class _Builder:
             if use.struct in self.written:
                 others.append("the loop's body")
             if use.written and others:
-                facts = {"stage": stage.name, "field": use.field, "name": use.struct, "other": others[0]}
+                facts: dict[str, Any] = {"stage": stage.name, "field": use.field, "name": use.struct, "other": others[0]}
                 raise StructWrittenByStage(span=use.place, preload=self.loop.preload, **facts)
 
     def uses(self, stage: StageCall, struct: str) -> bool:
@@ -119,8 +120,8 @@ class _Builder:
     def first_of(self, value: ast.expr) -> tuple[str, int | None]:
         if isinstance(value, (ast.List, ast.Tuple)):
             kind = self.kinds.of(value.elts[0]) if value.elts else "int"
-            return FIRST_VALUES.get(kind or "float", "0.0"), len(value.elts)
-        return FIRST_VALUES.get(self.kinds.of(value) or "float", "0.0"), None
+            return FIRST_VALUES.get(kind or "int", "0"), len(value.elts)
+        return FIRST_VALUES.get(self.kinds.of(value) or "int", "0"), None
 
     # -- arguments ----------------------------------------------------------------------------------------------------------
 
@@ -170,7 +171,7 @@ class _Builder:
         kind = self.kinds.of(node)
         if kind == HANDLE or (held is not None and any(isinstance(one, Slot) for one in options(held))):
             raise self.fail(stage, node)
-        return self.kept(stage, node.id, kind or "float", node)
+        return self.kept(stage, node.id, kind or "int", node)
 
     def picked(self, stage: StageCall, node: ast.Name) -> ast.expr:
         slot = self.reading.picks[node.id][0]
@@ -195,7 +196,7 @@ class _Builder:
             for stage in self.loop.stages:
                 for turn in self.reading.stages[stage].turns:
                     if turn.slot.buffer == slot.buffer and turn.slot.how == "next":
-                        facts = {"group": slot.buffer, "slots": self.reading.buffers[slot.buffer].slots}
+                        facts: dict[str, Any] = {"group": slot.buffer, "slots": self.reading.buffers[slot.buffer].slots}
                         other = f"the kernel, which takes '{name}'"
                         raise SlotCursorShared(span=turn.place, stage=stage.name, other=other, **facts)
 

@@ -153,8 +153,9 @@ class _Writer:
 
     def beat(self, drain: bool) -> list[ast.stmt]:
         """All stages once, each on its own iteration; the drain has nothing to do for the stages without delay."""
-        task, found = self.name("_pl_task_id"), []
-        bound = set()
+        task = self.name("_pl_task_id")
+        found: list[ast.stmt] = []
+        bound: set[str] = set()
         for stage in self.loop.stages:
             if stage.delay == 0:
                 found += [] if drain else [self.section(stage, self.site(stage, stage.call, task))]
@@ -191,8 +192,6 @@ class _Writer:
         slot = f"{here} = {self.name('_pl_ctx_arr')}[{task} % {self.loop.depth}]\n{here}._pl_is_valid = 0"
         drain.body = [*made(slot, self.loop.outer), *self.beat(drain=True)]  # type: ignore[attr-defined]
         return [drain]
-
-    # -- tiles taken outside ------------------------------------------------------------------------------------------------
 
 
 def write(kernel: Kernel, loop: PipelineLoop, placement: Placement, snapshot: Snapshot) -> None:

@@ -1,9 +1,9 @@
 """Which events carry the edges of a graph: the ids that the user declared, ids from the free pool, or none at all.
 
-Every *signal* is one edge with its ids; iteration t of its source uses ``ids[t % len(ids)]``. Ids are declared by the user for the data of a
-channel (``fwd_ids``) and for its release (``bwd_ids``). Edges that nobody declared ids for (address reuse, a second pipe
-of the consumer) take free ids, unless other signals imply them. Where the pool is too small, groups share one id for all of their tiles, the
-largest groups first.
+Every *signal* is one edge with its ids; iteration t of its source uses ``ids[t % len(ids)]``. Ids are declared by the user for the data
+of a channel (``fwd_ids``) and for its release (``bwd_ids``). Edges that nobody declared ids for (address reuse, a second pipe of the
+consumer) take free ids, unless other signals imply them. Where the pool is too small, groups share one id for all of their tiles,
+the largest groups first.
 """
 
 from __future__ import annotations

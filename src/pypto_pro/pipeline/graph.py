@@ -10,7 +10,8 @@ sees the accesses of iteration t, then those of t + slots, and so on; edges are 
 * ``WAW``: a write waits for the write before it where nothing was read in between.
 
 An edge from iteration t to iteration t + offset has the distance ``offset + delay of its end - delay of its start`` in beats.
-The schedule is possible when every edge points forward: a positive distance, or zero and a later stage of the same beat.
+The schedule is possible when every edge points forward (a positive distance, or zero within a beat) and no stages of one beat wait for
+each other in a circle.
 """
 
 from __future__ import annotations
@@ -61,8 +62,12 @@ class Edge:
 
     @property
     def forward(self) -> bool:
-        """Whether the schedule keeps the order of the two."""
-        return self.distance > 0 or (self.distance == 0 and self.target.sequence > self.source.sequence)
+        """Whether the schedule keeps the order of the two.
+
+        In one beat a stage may wait for a later one only where both cores and two buffers take part (address reuse).
+        """
+        in_order = self.target.sequence > self.source.sequence
+        return self.distance > 0 or (self.distance == 0 and (in_order or (self.crosses and not self.same_buffer)))
 
     @property
     def crosses(self) -> bool:
@@ -91,6 +96,27 @@ class Graph:
     buffers: dict[str, Buffer] = field(default_factory=dict)
 
 
+def waits_in_circle(graph: Graph) -> Edge | None:
+    """An edge of a circle of stages that wait for each other within one beat, or None."""
+    stages = graph.loop.stages
+    after: dict[int, set[int]] = {stage.order: set() for stage in stages}
+    for first in stages:
+        after[first.order] |= {s.order for s in stages if s.core == first.core and s.order > first.order}
+    within = [edge for edge in graph.edges if edge.distance == 0 and edge.crosses]
+    for edge in within:
+        after[edge.source.stage.order].add(edge.target.stage.order)
+    return next((edge for edge in within if _reaches(after, edge.target.stage.order, edge.source.stage.order)), None)
+
+
+def _reaches(after: dict[int, set[int]], start: int, goal: int) -> bool:
+    seen, pending = {start}, [start]
+    while pending:
+        for following in after[pending.pop()] - seen:
+            seen.add(following)
+            pending.append(following)
+    return goal in seen
+
+
 def nodes_of(loop: PipelineLoop, traces: dict[StageCall, Trace], counted: set[str]) -> list[Node]:
     """The accesses of counted buffers, in program order."""
     found: list[Node] = []
@@ -107,11 +133,11 @@ def edges_of(nodes: list[Node], regions: dict[str, Region]) -> list[Edge]:
     """The edges of every region, one for each distinct key, in the order of the buffers' first use."""
     found: dict[tuple[object, ...], Edge] = {}
     for region in dict.fromkeys(regions[node.buffer] for node in nodes):
-        lane = [node for node in nodes if regions[node.buffer] is region]
+        lane = [node for node in nodes if regions[node.buffer] == region]
         for name in (None, *dict.fromkeys(node.buffer for node in lane)):
             visits = [node for node in lane if name in (None, node.buffer)]
             for edge in _lane_edges(visits, region.slots):
-                if edge.source.stage is not edge.target.stage or edge.offset:
+                if edge.source.stage is not edge.target.stage or edge.offset or not edge.same_buffer:
                     found.setdefault(edge.key, edge)
     return sorted(found.values(), key=_order)
 

@@ -1,8 +1,8 @@
 """Which edges follow from others: then they need no event of their own.
 
 Inside a stage, operation a certainly comes before operation b when both sit on one pipe, when one of them writes a tile that the
-other touches, or when both lock the same tile. An edge adds: everything on the pipe of its source, up to the end of that stage, comes before
-everything on the pipe of its target in that stage. An edge is implied when a chain of these leads from its source to its target.
+other touches, or when both lock the same tile. An edge adds: everything on the pipe of its source, up to the end of that stage, comes
+before everything on the pipe of its target in that stage. An edge is implied when a chain of these leads from its source to its target.
 """
 
 from __future__ import annotations

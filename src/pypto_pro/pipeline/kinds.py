@@ -1,7 +1,7 @@
 """What kind of thing an expression of the kernel is: a number (and of which type), or a handle that cannot be kept in a struct.
 
-Arguments of delayed stages are kept per iteration in the fields of a struct, whose types follow from their first values. ``int``, ``float`` and
-``bool`` are numbers; ``handle`` is a tile, tensor, pointer or struct.
+Arguments of delayed stages are kept per iteration in the fields of a struct, whose types follow from their first values. ``int``,
+``float`` and ``bool`` are numbers; ``handle`` is a tile, tensor, pointer or struct.
 """
 
 from __future__ import annotations

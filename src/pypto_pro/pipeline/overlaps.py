@@ -7,6 +7,7 @@ of memory (a *lane*) whoever uses it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pypto.errors.pipeline import OverlapOfMany, OverlapSlotCounts, OverlapTokens, ReuseShifted
 from pypto_pro.pipeline.buffers import Buffer
@@ -39,7 +40,7 @@ def check_overlaps(kernel: Kernel, buffers: dict[str, Buffer]) -> None:
     partners: dict[str, list[str]] = {}
     for first, second in pairs:
         if first.slots != second.slots:
-            facts = {"first_slots": first.slots, "second_slots": second.slots}
+            facts: dict[str, Any] = {"first_slots": first.slots, "second_slots": second.slots}
             raise kernel.fail(OverlapSlotCounts, second.node, first=first.name, second=second.name, **facts)
         for one, other in ((first, second), (second, first)):
             partners.setdefault(one.name, []).append(other.name)
@@ -51,13 +52,13 @@ def check_overlaps(kernel: Kernel, buffers: dict[str, Buffer]) -> None:
 
 def _check_pair(kernel: Kernel, first: Buffer, second: Buffer) -> None:
     if first.tokens != second.tokens:
-        facts = {"first_ids": _ids(first), "second_ids": _ids(second)}
+        facts: dict[str, Any] = {"first_ids": _ids(first), "second_ids": _ids(second)}
         raise kernel.fail(OverlapTokens, second.node, first=first.name, second=second.name, **facts)
     for i, (a, b) in enumerate(first.ranges or ()):
         for j, (c, d) in enumerate(second.ranges or ()):
             if i != j and a < d and c < b:
-                facts = {"first_slot": i, "second_slot": j}
-                raise kernel.fail(ReuseShifted, second.node, first=first.name, second=second.name, **facts)
+                tiles: dict[str, Any] = {"first_slot": i, "second_slot": j}
+                raise kernel.fail(ReuseShifted, second.node, first=first.name, second=second.name, **tiles)
 
 
 def _ids(buffer: Buffer) -> list[object]:

@@ -1,8 +1,8 @@
 """Where every set and wait goes, with exactly as many waits as sets.
 
-A signal without offset is set after the producing stage and waited for before the consuming one, once per iteration. A signal with an offset of n
-iterations is also set n times before the loop, by the core that will set it later (the first n writers find their tiles free), and waited for
-n times after the loop (nobody wants the last n releases any more).
+A signal without offset is set after the producing stage and waited for before the consuming one, once per iteration. A signal with an
+offset of n iterations is also set n times before the loop, by the core that will set it later (the first n writers find their tiles
+free), and waited for n times after the loop (nobody wants the last n releases any more).
 """
 
 from __future__ import annotations

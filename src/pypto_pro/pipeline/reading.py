@@ -7,6 +7,8 @@ with the groups and tiles that were passed, and on into the helpers it calls. Ro
 from __future__ import annotations
 
 import ast
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
@@ -27,7 +29,7 @@ from pypto_pro.pipeline import operations
 from pypto_pro.pipeline.buffers import Buffer, read_buffer
 from pypto_pro.pipeline.config import is_stage
 from pypto_pro.pipeline.constants import UNKNOWN, Scope, function_scope
-from pypto_pro.pipeline.places import operation_name
+from pypto_pro.pipeline.places import operation_name, used_names
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall
 from pypto_pro.pipeline.values import (
     OTHER,
@@ -46,6 +48,7 @@ from pypto_pro.pipeline.values import (
     options,
     slots,
 )
+from pypto_pro.pipeline.writing import renamed
 
 PICKS = ("next", "current", "previous")
 DEEPEST_CALL = 40  # helpers that call helpers; the front end refuses recursion with its own message
@@ -89,6 +92,7 @@ class _Frame:
     names: dict[str, Value]
     is_kernel: bool = False
     is_stage: bool = False
+    texts: dict[str, str] = field(default_factory=dict)  # arguments of a stage in the kernel's own names
     returned: list[Value] = field(default_factory=list)
 
 
@@ -111,6 +115,7 @@ class _Reader:
         self.stage: StageCall | None = None
         self.depth = 0
         self.picks = 0
+        self.loops_inside = 0  # loops around the present statement inside its stage
 
     # -- statements ---------------------------------------------------------------------------------------------------------
 
@@ -178,8 +183,14 @@ class _Reader:
         previous = self.loop
         if frame.is_kernel and self.loop is None:
             self.loop = next((loop for loop in self.loops if loop.outer is node), None)
-        self.body(node.body, frame, sure and self._runs(node, frame))
+        self.repeatedly(node.body, frame, sure and self._runs(node, frame))
         self.loop = previous
+
+    def repeatedly(self, statements: list[ast.stmt], frame: _Frame, sure: bool) -> None:
+        """The body of a loop."""
+        self.loops_inside += not frame.is_kernel
+        self.body(statements, frame, sure)
+        self.loops_inside -= not frame.is_kernel
 
     def _runs(self, node: ast.For, frame: _Frame) -> bool:
         """Whether the loop certainly has an iteration."""
@@ -191,7 +202,7 @@ class _Reader:
 
     def _While(self, node: ast.While, frame: _Frame, sure: bool) -> None:
         self.value(node.test, frame, sure)
-        self.body(node.body, frame, sure=False)
+        self.repeatedly(node.body, frame, sure=False)
 
     def _With(self, node: ast.With, frame: _Frame, sure: bool) -> None:
         self.body(node.body, frame, sure)
@@ -327,8 +338,22 @@ class _Reader:
             raise frame.kernel.fail(SlotPickNested, node, got=ast.unparse(node), pick=ast.unparse(node))
         self.picks += 1
         slot = replace(slot, pick=self.picks)
-        self.trace.turns.append(Turn(slot, sure, frame.kernel.span(node)))
+        number = frame.kernel.scope.value(slot.index) if slot.index is not None else None
+        constant = number if isinstance(number, int) else None
+        text = self.in_kernel_names(slot.index, frame) if slot.index is not None else None
+        self.trace.turns.append(Turn(slot, sure and not self.loops_inside, frame.kernel.span(node), constant, text))
         return slot
+
+    def in_kernel_names(self, node: ast.expr, frame: _Frame) -> str | None:
+        """An index of a stage with its parameters replaced by what the kernel passed; None where other names take part."""
+        if frame.is_kernel:
+            return ast.unparse(node)
+        scope = frame.kernel.scope
+        unknown = {n for n in used_names(node) if n not in frame.texts and scope.name(n) is UNKNOWN}
+        if unknown or not frame.is_stage:
+            return None
+        known = {n: repr(scope.name(n)) for n in used_names(node) if isinstance(scope.name(n), int)}
+        return ast.unparse(renamed(copy.deepcopy(node), {n: f"({t})" for n, t in frame.texts.items()} | known))
 
     # -- operations of the language ------------------------------------------------------------------------------------------
 
@@ -388,7 +413,7 @@ class _Reader:
             buffer = self._matters(accesses)
             if buffer is not None and self.stage is not None:
                 raise frame.kernel.fail(PipeUnknown, node, operation=f"pl.{operation}", buffer=buffer, stage=self.stage.name)
-        self.trace.steps.append(Step(operation, pipe, tuple(accesses), sure, frame.kernel.span(node)))
+        self.trace.steps.append(Step(operation, pipe, tuple(accesses), sure, frame.kernel.span(node), bool(self.loops_inside)))
 
     def _matters(self, accesses: list[Access]) -> str | None:
         found = (self.reading.buffers.get(access.buffer) for access in accesses)
@@ -402,6 +427,9 @@ class _Reader:
         before, self.trace, self.stage = self.trace, Trace(), stage
         inner = self.frame_of(stage.function, positional, named)
         inner.is_stage = True
+        parameters = [a.arg for a in inner.kernel.node.args.args]
+        inner.texts = {name: ast.unparse(argument) for name, argument in zip(parameters, node.args, strict=False)}
+        inner.texts |= {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg}
         self.trace.arguments = dict(inner.names)
         self.reading.stages[stage] = self.trace
         self.body(inner.kernel.node.body, inner, sure=True)
@@ -458,7 +486,7 @@ def _lambda_body(node: Any) -> ast.FunctionDef:
     return ast.copy_location(made, node)
 
 
-def _any(values: list[Value]) -> Value:
+def _any(values: Sequence[Value]) -> Value:
     found: Value | None = None
     for value in values:
         found = value if found is None else either(found, value)

@@ -13,6 +13,7 @@ from typing import Any
 
 from pypto.errors.pipeline import PreloadCount, ReservedName
 from pypto_pro.pipeline.buffers import Buffer, find_buffers
+from pypto_pro.pipeline.carried import check_carried
 from pypto_pro.pipeline.checks import check_edges, check_users
 from pypto_pro.pipeline.config import PipelineConfig
 from pypto_pro.pipeline.constants import function_scope, prune
@@ -22,8 +23,10 @@ from pypto_pro.pipeline.events import Events, assign_events
 from pypto_pro.pipeline.graph import Graph, edges_of, nodes_of
 from pypto_pro.pipeline.implied import Order
 from pypto_pro.pipeline.overlaps import check_overlaps, overlapping, regions
+from pypto_pro.pipeline.picks import rewrite_picks
 from pypto_pro.pipeline.placement import Placement, place
 from pypto_pro.pipeline.reading import Reading, read
+from pypto_pro.pipeline.rotation import check_body, check_outside, check_rotation
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, find_loops, set_delays
 from pypto_pro.pipeline.text import module_text, without_pipeline
 
@@ -71,9 +74,9 @@ def transform_pipeline(
 ) -> Transformed:
     """Pipelines the loops of stages of a kernel.
 
-    ``namespace``: what the kernel's global and closure names mean. ``constants``: values known before anything runs, by name or by the text of an
-    expression (``x.shape[0]``). ``file`` and ``source``: where the kernel stands, for messages and for the generated module. ``auto_mutex``:
-    whether tiles with ``mutex_ids`` are locked around every operation. ``function_node`` is not changed.
+    ``namespace``: what the kernel's global and closure names mean. ``constants``: values known before anything runs, by name or by the
+    text of an expression (``x.shape[0]``). ``file`` and ``source``: where the kernel stands, for messages and for the generated module.
+    ``auto_mutex``: whether tiles with ``mutex_ids`` are locked around every operation. ``function_node`` is not changed.
 
     Raises a ``ValueError`` of the catalogue (``pypto.errors.pipeline``) for every kernel that cannot be pipelined.
     """
@@ -83,6 +86,7 @@ def transform_pipeline(
     buffers = find_buffers(kernel)
     check_overlaps(kernel, buffers)
     reading = read(kernel, loops, buffers)
+    check_outside(reading)
     reports = tuple(_pipeline(kernel, loop, reading, auto_mutex) for loop in loops)
     warnings = tuple(warning for report in reports for warning in report.events.warnings)
     node = without_pipeline(kernel.node)
@@ -122,12 +126,24 @@ def _pipeline(kernel: Kernel, loop: PipelineLoop, reading: Reading, auto_mutex: 
     used = list(dict.fromkeys(node.buffer for node in nodes))
     found = regions(reading.buffers, used)
     graph = Graph(loop, nodes, edges_of(nodes, found), found, reading.buffers)
+    check_body(loop, reading, counted)
+    check_rotation(kernel, loop, reading, counted)
     check_users(kernel, _of_loop(channels, used, reading), nodes)
     check_edges(kernel, graph)
+    warnings = _notes(loop) + check_carried(kernel, loop, reading, counted)
     events = assign_events(kernel, graph, Order(traces, reading.buffers, auto_mutex), channels)
+    events.warnings = warnings + events.warnings
     placement = place(events.signals)
-    write(kernel, loop, placement, keep(kernel, loop, reading))
+    snapshot = keep(kernel, loop, reading)
+    write(kernel, loop, placement, snapshot)
+    rewrite_picks(kernel, reading, snapshot.picks)
     return LoopReport(loop, graph, events, placement)
+
+
+def _notes(loop: PipelineLoop) -> list[str]:
+    if len(loop.stages) > 1:
+        return []
+    return [f"pipeline: the loop has only one stage, '{loop.stages[0].name}': there is nothing to overlap, it stays as it is"]
 
 
 def _counted(buffers: dict[str, Buffer]) -> set[str]:

@@ -107,15 +107,22 @@ class Step:
     accesses: tuple[Access, ...]
     sure: bool
     place: Span
+    repeated: bool = False  # may run more than once per call of its stage
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A group's cursor is used: ``slot.how`` says in which way."""
+    """A tile of a group is taken, by its cursor or by number: ``slot.how`` says in which way.
+
+    ``once``: exactly once per call of the stage. ``number``: the index where it is a constant. ``text``: the index in the kernel's own
+    names where it can be written in them.
+    """
 
     slot: Slot
-    sure: bool
+    once: bool
     place: Span
+    number: int | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True)
