@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pypto import options
+from pypto.diagnostics import warn
 from pypto.errors.base import InternalError, UserError
 from pypto.ir.program import Program, Storage
 from pypto.ir.symbols import Number, Symbol, kind_of
@@ -102,13 +103,25 @@ def optimise(program: Program, log: Log) -> Program:
     return program
 
 
+def engine_of(scope: options.Scope) -> str:
+    """The engine that these options ask for. Checked mode looks at every element, which only the reference does; it says so."""
+    engine = str(scope.get("run.engine"))
+    if engine == "cpu" and scope.get("run.checked"):
+        from pypto.frontend.trace import outside_span
+
+        warn("checked mode: kernels run on the numpy engine, which looks at every element and is slow", outside_span())
+        return "reference"
+    return engine
+
+
 def compile_program(program: Program, engine: str | None = None, log: Log | None = None) -> Executable:
     """Compile for an engine: ``cpu`` (default), ``reference``, or ``compare`` (both, results compared after every run)."""
     folder = str(options.current().get("run.dump"))
+    engine = engine or engine_of(options.current())
     log = log or Log(keep=bool(folder))
     log.steps.append(Step("trace", program if log.keep else None, 0.0))
     try:
-        return _compiled(program, engine or str(options.current().get("run.engine")), log)
+        return _compiled(program, engine, log)
     finally:
         if folder:
             write_steps(program.name, log, folder)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pypto.compiler import CpuExecutable, Executable, compile_program, reload
+from pypto.compiler import CpuExecutable, Executable, compile_program, engine_of, reload
 from pypto.cpu import guard as _guard
 from pypto.cpu import kernel as _machine
 from pypto.diagnostics import warn
@@ -269,7 +269,7 @@ class Kernel:
         """The variant from the disk when an earlier process left it there, else newly traced and compiled."""
         scope = options.current()
         parts = None
-        if kept.enabled() and scope.get("run.engine") == "cpu":
+        if kept.enabled() and engine_of(scope) == "cpu":
             signature = [part for p, part in zip(self.parameters, call.key[1:], strict=True) if _described(call, p)]
             parts = kept.parts_of(
                 self.__wrapped__, call.arguments, [p.name for p in self.parameters] + signature, dict(scope.values)

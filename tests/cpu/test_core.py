@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 
 import numpy as np
@@ -15,7 +16,13 @@ from pypto.cpu.kernel import Kernel, build, generate
 from pypto.cpu.library import runtime_library
 from pypto.cpu.target import host
 from pypto.dtypes import DataType
-from pypto.errors.runtime import DivisionByZeroInRun, IndexOutOfBounds, RegionOutOfBounds, ScalarNotFiniteInRun
+from pypto.errors.runtime import (
+    DivisionByZeroInRun,
+    IndexOutOfBounds,
+    LoopStepZeroInRun,
+    RegionOutOfBounds,
+    ScalarNotFiniteInRun,
+)
 from pypto.graph.storage import storage
 from pypto.ir.program import Block, Carried, If, Literal, Loop, TensorType, Value
 from pypto.ir.symbols import Symbol, add, apply, compare, evaluate, floordiv, maximum, minimum, mod, mul, select, sub
@@ -752,6 +759,26 @@ def test_sizes_found_on_the_way(tasks, eager_tasks):
     program = b.finish()
     assert "pypto_acquire" in generate(program).text
     agree(program, [np.array([3, 1, 700, 2, 64], np.int32), array(1, 16), np.zeros((5, 16), np.float32)], relative=1e-5)
+
+
+@pytest.mark.parametrize("tasks", [True, False])
+def test_a_kernel_that_stops_gives_back_what_it_acquired_on_the_way(tasks, eager_tasks):
+    b = Builder("leak")
+    sizes, x, y = matrix(b, "n", 2, dtype=I32), matrix(b, "x", 1, 16), matrix(b, "y", 2, 16)
+    with b.loop(0, 2, independent=tasks) as i:
+        n = b.read(sizes, (i,))
+        full = b.op("expand_clone", b.op("exp", b.load(x)), shape=(n, 16), valid=None)
+        largest, _ = b.op("topk", full, k=16, largest=True)
+        b.effect("check", compare("lt", n, 3), error=LoopStepZeroInRun())
+        b.store(y, b.op("amax", largest, axis=0, keepdim=True), (i, 0))
+    program = b.finish()
+    kernel = build(program)
+    trim = ctypes.CFUNCTYPE(ctypes.c_int64)(runtime_library().parts["core"]["pypto_scratch_trim"])
+    trim()
+    for _ in range(3):
+        with pytest.raises(LoopStepZeroInRun):
+            launch(kernel, program, [np.array([1, 1000], np.int32), array(1, 16), np.zeros((2, 16), np.float32)])
+    assert trim() >= 1000 * 16 * 4
 
 
 @pytest.mark.parametrize("seen", [False, True])

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import pypto
+from pypto.diagnostics import PyptoWarning
 from pypto.errors.base import UserError
+from pypto.errors.runtime import AccumulatorOverflow
 
 PROGRAMS = Path(__file__).parent / "programs"
 RUN_TIME = [
@@ -24,6 +26,7 @@ FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
 Matrix = pypto.Tensor([4, 8], FP32)
 Table = pypto.Tensor([8], INT32)
 Number = pypto.SymbolicScalar
+Sum = pypto.Tensor([1, 1], INT32)
 
 
 def outcome(run):
@@ -289,3 +292,20 @@ def test_a_slice_of_a_short_dynamic_axis():
     first, second = map(run, ENGINES)
     assert first == second
     assert first[0] == "NegativeExtent"
+
+
+# -- checked mode ------------------------------------------------------------------------------------------------------------------
+
+
+def test_checked_mode_runs_where_every_element_is_looked_at():
+    def wraps(a: pypto.Tensor([1, 131072], pypto.DT_INT8), b: pypto.Tensor([131072, 1], pypto.DT_INT8), out: Sum):
+        out[:] = pypto.matmul(a, b, INT32)
+
+    kernel = pypto.frontend.jit(wraps)
+    arrays = np.full((1, 131072), -128, np.int8), np.full((131072, 1), -128, np.int8), np.zeros((1, 1), np.int32)
+    kernel(*arrays)
+    assert arrays[2] == -(2**31)
+    with pypto.options(run_options={"checked": True}), pytest.warns(PyptoWarning, match="checked mode"):
+        with pytest.raises(AccumulatorOverflow):
+            kernel(*arrays)
+    kernel(*arrays)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from pypto.cpu.memory import Frame
 from pypto.cpu.scalars import Scalars
@@ -19,6 +19,14 @@ from pypto.errors.base import UserError
 from pypto.ir.symbols import Expression, Scalar
 
 Known = tuple[str, str]  # LLVM type, value
+
+
+class Late(NamedTuple):
+    """Pooled memory acquired on the way: stack slots with its address (null when given back) and its size, and the address."""
+
+    slot: str
+    size: str
+    place: str
 
 
 class Context:
@@ -35,6 +43,7 @@ class Context:
         self.span: Span | None = None
         self.stop = f.new_label("stop")
         self.may_stop = False
+        self.late: list[Late] = []
 
     # -- what is known ---------------------------------------------------------------------------------------------------------
 
@@ -121,6 +130,25 @@ class Context:
 
     def release(self, place: str, size: str | int) -> None:
         self.f.call("void", "@pypto_release", ("ptr", place), ("i64", size))
+
+    def acquire_late(self, size: str | int) -> Late:
+        """Pooled memory until ``release_late``, or until the kernel stops in between."""
+        place = self.acquire(size)
+        late = Late(self.f.slot("ptr", "null"), self.f.slot("i64", 0), place)
+        self.f.store("i64", size, late.size)
+        self.f.store("ptr", place, late.slot)
+        self.late.append(late)
+        return late
+
+    def release_late(self, late: Late) -> None:
+        self.release(self.f.load("ptr", late.slot), self.f.load("i64", late.size))
+        self.f.store("ptr", "null", late.slot)
+
+    def stopped(self) -> None:
+        """The way out of a kernel that stops: open its block, give back what was acquired late."""
+        self.f.block(self.stop)
+        for late in self.late:
+            self.release(self.f.load("ptr", late.slot), self.f.load("i64", late.size))
 
     def out_of_memory_if(self, condition: str) -> None:
         wrong, go_on = self.f.new_label("wrong"), self.f.new_label("fine")

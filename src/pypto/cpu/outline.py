@@ -45,7 +45,7 @@ class Outliner:
         self.emit_items(inner, items)
         f.ret("i1", "false")
         if inner.may_stop:
-            f.block(inner.stop)
+            inner.stopped()
             f.ret("i1", "true")
         parameters = ", ".join(f"{type} %c{i}" for i, (type, _) in enumerate(inner.captures))
         f.header = f"define internal i1 @{f.name}({parameters}) noinline #0"
@@ -125,7 +125,7 @@ class Outliner:
         f = context.f
         if context.may_stop:
             f.jump(context.stop)
-            f.block(context.stop)
+            context.stopped()
         if size != 0:
             arena = context.scopes[0]["arena", id(context.frame)][1]
             with f.when(f.icmp("ne", "ptr", arena, "null")):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 
 from pypto.cpu.bands import emit_band
-from pypto.cpu.context import Context
+from pypto.cpu.context import Context, Late
 from pypto.cpu.emit_nest import NestCode, NestEmitter
 from pypto.cpu.improve import improve
 from pypto.cpu.indexing import emit_check, emit_scatter
@@ -135,7 +135,7 @@ class ProgramEmitter(Outliner):
     def emit_items(self, context: Context, items: list[Item]) -> None:
         """Items in order. Long blocks are cut into functions: code generation takes more than linear time for a function."""
         late = self.memory.late.get(id(items), {})
-        acquired: list[tuple[str, str]] = []
+        acquired: list[Late] = []
         for part in self._parts(items, late):
             if len(part) > 1:
                 self._segment(context, part)
@@ -143,8 +143,8 @@ class ProgramEmitter(Outliner):
             for buffer, size in late.get(part[0], ()):
                 acquired.append(self._acquire_late(context, buffer, size))
             _EMIT[type(part[0])](self, context, part[0])
-        for place, size_text in acquired:
-            context.release(place, size_text)
+        for memory in acquired:
+            context.release_late(memory)
 
     @staticmethod
     def _parts(items: list[Item], late: Container[Item]) -> Iterator[list[Item]]:
@@ -165,14 +165,14 @@ class ProgramEmitter(Outliner):
         if run:
             yield run
 
-    def _acquire_late(self, context: Context, buffer: Buffer, size: Scalar) -> tuple[str, str]:
+    def _acquire_late(self, context: Context, buffer: Buffer, size: Scalar) -> Late:
         f = context.f
         bytes_ = f.intrinsic("i64", "llvm.smax.i64", ("i64", context.value(size, "int")), ("i64", 64))
-        place = context.acquire(bytes_)
+        memory = context.acquire_late(bytes_)
         if self.poison:
-            self.fill(context, place, bytes_)
-        context.define(buffer, "ptr", place)
-        return place, bytes_
+            self.fill(context, memory.place, bytes_)
+        context.define(buffer, "ptr", memory.place)
+        return memory
 
     def _nest(self, context: Context, item: NestItem) -> None:
         if not item.nest.guards:

@@ -161,9 +161,15 @@ class Function:
 
     def scratch(self, type: str, count: int = 1, align: int = 64) -> str:
         """Stack memory for ``count`` elements, reserved in the entry block; returns its address. Keep it below 64 KiB."""
-        name = f"%scratch{len(self._scratch)}"
+        name = f"%scratch{len(self._scratch)}"  # a number of its own, though not the next one behind a slot
         self._scratch.append(f"{name} = alloca {type}, i64 {count}, align {align}")
         return name
+
+    def slot(self, type: str, value: Operand) -> str:
+        """Stack memory for one element that holds ``value`` when the function is entered; returns its address."""
+        place = self.scratch(type, 1, 8)
+        self._scratch.append(f"store {type} {value}, ptr {place}, align 8")
+        return place
 
     # -- control flow ----------------------------------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ RUN = _family(
             "checked",
             "bool",
             False,
-            "check every element that is read before it is written",
+            "check every element that is read before it is written, and that int32 sums do not wrap; runs on the numpy engine",
             environment="PYPTO_CHECKED",
             effect=ACTIVE,
         ),

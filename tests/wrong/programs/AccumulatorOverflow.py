@@ -12,5 +12,5 @@ def kernel(
     out[:] = pypto.matmul(a, b, pypto.DT_INT32)
 
 
-with pypto.options(run_options={"checked": True, "engine": "reference"}):
+with pypto.options(run_options={"checked": True}):
     kernel(np.full((1, 131072), -128, np.int8), np.full((131072, 1), -128, np.int8), np.zeros((1, 1), np.int32))
