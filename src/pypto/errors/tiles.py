@@ -503,11 +503,4 @@ class StridesMismatch(UserError, ValueError):
 
 class TileMemoryExceeded(UserError, ValueError):
     code = 0xF00002
-    message = "{space} memory of the {chip} holds {capacity} bytes, but the tiles of '{kernel}' reach byte {used}\n{table}"
-    help = "{change}"
-
-
-class TileMisaligned(UserError, ValueError):
-    code = 0xF00002
-    message = "Tile address {address:#x} ({address}) of '{tile}' is not {alignment}-byte aligned for memory space {space}"
-    help = "the next aligned address is {next:#x}"
+    message = "the tiles of '{kernel}' exceed {space} of the {chip}: they reach byte {used}, {excess} more than the {capacity} there"
