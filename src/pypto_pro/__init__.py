@@ -17,7 +17,7 @@ from pypto_pro.language.dtypes import DTYPES
 
 globals().update(DTYPES)
 
-__all__ = ["DataType", "InternalError", "codegen", "ir", "language", *DTYPES]  # noqa: PLE0604
+__all__ = ["DataType", "InternalError", "codegen", "ir", "language", *DTYPES]
 
 
 def __getattr__(name: str) -> Any:

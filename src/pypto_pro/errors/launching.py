@@ -142,12 +142,14 @@ class NoArrayMemory(LaunchTypeError):
     message = "tensor parameter '{name}' of kernel '{kernel}': {got} cannot be read as {expected}"
 
 
+class ReadBeforeBound(UserError, UnboundLocalError):
+    code = 0xF00004
+    message = "'{name}' is read before any path has bound it"
+    help = "bind '{name}' before the branch or loop that binds it now"
+
+
 class SimulateOption(LaunchValueError):
     message = "pl.simulate: '{name}' must be {expected}, got {got}"
-
-
-class NestedSimulate(LaunchValueError):
-    message = "pl.simulate: {reason}"
 
 
 class ProgramEmpty(ParserSyntaxError):

@@ -1,8 +1,7 @@
-"""Mistakes in kernels as a whole: cores without code, memory that does not fit."""
+"""Mistakes in kernels as a whole: cores without code."""
 
 from __future__ import annotations
 
-from pypto.errors.base import UserError
 from pypto_pro.errors.base import ParserSyntaxError
 
 
@@ -15,10 +14,3 @@ class BothCores(ParserSyntaxError):
     message = "kernel '{kernel}' has no sections, but operations of both cores"
     help = "put them into `with pl.section_cube():` and `with pl.section_vector():`"
 
-
-class ProgramValueError(UserError, ValueError):
-    code = 0xF00002
-
-
-class MemoryFull(ProgramValueError):
-    message = "kernel '{kernel}' does not fit: its tiles in {space} ({name}) end at byte {end}, the memory has {capacity}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
-from pypto.cores.program import Constant, System
+from pypto.cores.enums import PipeType
+from pypto.cores.program import Constant, Instruction, System
 from pypto.dtypes import DataType
 from pypto_pro.errors.calls import (
     CompileTimeShape,
@@ -29,6 +30,7 @@ from pypto_pro.frontend.values import (
     Method,
     Number,
     Static,
+    Void,
     as_number,
     describe,
     is_number,
@@ -103,9 +105,12 @@ def call_python(reader: Any, function: Any, node: ast.Call) -> Any:
         return tile_type(reader, node)
     if function in (min, max):
         return minimum_or_maximum(reader, binding.evaluate(reader, function.__name__, node))
-    inner = getattr(function, "pypto_function", function)
-    if isinstance(inner, FunctionType) and inner is function:
+    if isinstance(function, FunctionType):
         return helpers.inline(reader, function, node)
+    if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
+        return helpers.inline(reader, function.__func__, node, (Static(function.__self__),))
+    if function is breakpoint:
+        return stop_here(reader, node)
     arguments = binding.evaluate(reader, getattr(function, "__name__", "call"), node)
     return _native(function, arguments)
 
@@ -125,6 +130,12 @@ def _native(function: Any, arguments: Arguments) -> Any:
     if found is None or number is None:
         raise UnknownCallee(got=f"{getattr(function, '__name__', function)} with run-time arguments")
     return found(number)
+
+
+def stop_here(reader: Any, node: ast.Call) -> Void:
+    """``breakpoint()``: the simulator stops here, at the true iteration."""
+    reader.emit(Instruction("breakpoint", PipeType.S, place=reader.frame.span(node)))
+    return Void("breakpoint()")
 
 
 def _absolute(number: Number) -> Any:

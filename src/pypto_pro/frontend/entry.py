@@ -1,29 +1,29 @@
 """A kernel's function → ``TileProgram``: read once for the cube core and once for the vector cores.
 
-A core without a section of its own in a kernel that has sections gets no program. In a kernel without any section the operations decide: those
-of the matrix unit make it a cube kernel, those of the vector unit a vector kernel.
+A core without a section of its own in a kernel that has sections gets no program. A kernel without any section belongs to the core that
+can run its operations.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pypto.cores.enums import CoreType
 from pypto.cores.program import CoreProgram, Name, Parameter, TileProgram
-from pypto.cores.types import INDEX, Pointer, Scalar, Struct, Tensor, Type
+from pypto.cores.types import INDEX, Pointer, Scalar, Struct, Tensor, Tile, Type
 from pypto.errors.base import UserError
 from pypto.errors.tiles import WrongCore
 from pypto.frontend.python import Code
 from pypto_pro.errors.programs import BothCores, MissingCore
+from pypto_pro.frontend.helpers import read_body
 from pypto_pro.frontend.reader import Reader
 from pypto_pro.frontend.records import WiderField
 from pypto_pro.frontend.signature import KernelParameter, Signature
 from pypto_pro.frontend.state import Frame, Unit
 from pypto_pro.frontend.tidy import tidy
-from pypto_pro.frontend.values import Number, PointerHandle, StructHandle, TensorHandle
+from pypto_pro.frontend.values import Number, PointerHandle, Static, StructHandle, TensorHandle, TileHandle
 
 CROSS_CORE = frozenset(("set_cross_core", "wait_cross_core"))
 
@@ -40,6 +40,9 @@ class Source:
     constants: Mapping[str, Any] = field(default_factory=dict)
     chip: Any = None
     chip_name: str = "950"
+    strict_ssa: bool = False
+    values: bool = False  # whether the function may return values (``pl.function``)
+    owner: Any = None  # ``self`` of a program class
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def _attempt(source: Source, core: CoreType) -> Reading:
     """Reads the kernel for one core; again where a field of the pipeline's context needs a wider type."""
     widened: dict[tuple[str, str], Any] = {}
     while True:
-        unit = Unit(core, source.chip, field_types=dict(widened))
+        unit = Unit(core, source.chip, field_types=dict(widened), strict_ssa=source.strict_ssa)
         try:
             program = read_core(source, unit)
         except WiderField as wider:
@@ -111,12 +114,16 @@ def _attempt(source: Source, core: CoreType) -> Reading:
 
 def read_core(source: Source, unit: Unit) -> CoreProgram:
     """What one core runs."""
-    frame = Frame(source.code, dict(source.globals), {**source.cells, **source.constants})
+    frame = Frame(source.code, dict(source.globals), {**source.cells, **source.constants}, helper=source.values)
     reader = Reader(unit, frame)
+    if source.owner is not None:
+        frame.env["self"] = Static(source.owner)
     for parameter in source.signature.parameters:
         _declare(reader, parameter, source)
-    body = source.code.node.body
-    reader.statements(body if isinstance(body, list) else [ast.Expr(body)])
+    if source.values:
+        read_body(reader, frame)
+    else:
+        reader.statements(source.code.node.body)  # type: ignore[arg-type]
     statements, types = tidy(tuple(reader.block), unit.types)
     return CoreProgram(unit.target, statements, types)
 
@@ -134,6 +141,8 @@ def parameter_value(parameter: KernelParameter, shapes: Mapping[str, tuple]) -> 
     name = Name(parameter.name)
     if isinstance(type, Tensor):
         return TensorHandle(name, type)
+    if isinstance(type, Tile):
+        return TileHandle(name, type)
     if isinstance(type, Pointer):
         return PointerHandle(name, type, parameter.name)
     if isinstance(type, Struct):
@@ -147,6 +156,8 @@ def parameter_type(parameter: KernelParameter, shapes: Mapping[str, tuple]) -> T
         return parameter.fields
     if parameter.dtype is None:
         raise TypeError(parameter)
+    if parameter.kind == "tile":
+        return Tile(parameter.shape, parameter.dtype)
     if parameter.kind == "tensor":
         return Tensor(tuple(shapes[parameter.name]), parameter.dtype, parameter.layout)
     return Pointer(parameter.dtype) if parameter.kind == "pointer" else Scalar(parameter.dtype)

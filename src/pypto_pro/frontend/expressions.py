@@ -42,7 +42,6 @@ from pypto_pro.frontend.values import (
     describe,
     elements,
     is_number,
-    renamed,
     same,
     static_number,
 )

@@ -22,7 +22,7 @@ from pypto_pro.frontend.values import HANDLES, Static, as_number
 from pypto_pro.frontend.variables import bind, merge_values, outside
 
 
-def inline(reader: Any, function: FunctionType, node: ast.Call) -> Any:
+def inline(reader: Any, function: FunctionType, node: ast.Call, first: tuple[Any, ...] = ()) -> Any:
     """Reads the body of ``function`` here, with its parameters bound to the arguments; gives what it returns."""
     reader.take_hint("")
     code = _code(function)
@@ -31,7 +31,7 @@ def inline(reader: Any, function: FunctionType, node: ast.Call) -> Any:
     if function.__code__ in reader.unit.functions:
         raise RecursiveHelper(name=code.name)
     place = reader.frame.span(node)
-    values = [_argument(reader, argument) for argument in node.args]
+    values = [*first, *(_argument(reader, argument) for argument in node.args)]
     frame = Frame(code, function.__globals__, cells_of(function), (*reader.frame.key, id(node), code.name), place, True)
     frame.env = dict(zip(_parameters(code), _bound(code, function, values), strict=True))
     reader.unit.functions.append(function.__code__)

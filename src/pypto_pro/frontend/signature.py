@@ -40,7 +40,7 @@ from pypto_pro.errors.annotations import (
 from pypto_pro.errors.base import ParserError
 from pypto_pro.frontend import tiling
 from pypto_pro.language.dtypes import STORAGE_ONLY
-from pypto_pro.language.typing import Ptr, Scalar, ShapePolicy, Tensor
+from pypto_pro.language.typing import Ptr, Scalar, ShapePolicy, Tensor, Tile
 
 
 @dataclass(frozen=True)
@@ -71,21 +71,26 @@ class Signature:
         return tuple(one.name for one in self.parameters)
 
 
-def read_signature(code: Code, scope: Mapping[str, Any]) -> Signature:
-    """The parameters of a kernel; raises for a head that the language does not have."""
+def read_signature(code: Code, scope: Mapping[str, Any], *, lenient: bool = False) -> Signature:
+    """The parameters of a kernel; raises for a head that the language does not have.
+
+    ``lenient``: ``pl.function`` also takes tiles, leaves out ``self`` and may return values.
+    """
     node = code.node
     arguments = node.args
     found = []
     for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if lenient and one.arg == "self" and one.annotation is None:
+            continue
         try:
-            found.append(_parameter(one, code, scope))
+            found.append(_parameter(one, code, scope, lenient))
         except ParserError as error:
             if error.place is None:
                 error.place = code.span(one)
             raise
     _check_tiling(found, code)
     returns = getattr(node, "returns", None)
-    if returns is not None and not (isinstance(returns, ast.Constant) and returns.value is None):
+    if not lenient and returns is not None and not (isinstance(returns, ast.Constant) and returns.value is None):
         raise ReturnAnnotation(got=ast.unparse(returns), span=code.span(returns))
     return Signature(code.name, tuple(found))
 
@@ -98,7 +103,7 @@ def _check_tiling(found: list[KernelParameter], code: Code) -> None:
         raise TilingNotLast(name=tilings[0].name, span=tilings[0].span)
 
 
-def _parameter(one: ast.arg, code: Code, scope: Mapping[str, Any]) -> KernelParameter:
+def _parameter(one: ast.arg, code: Code, scope: Mapping[str, Any], lenient: bool = False) -> KernelParameter:
     name = one.arg
     if one.annotation is None:
         raise MissingAnnotation(name=name)
@@ -114,6 +119,8 @@ def _parameter(one: ast.arg, code: Code, scope: Mapping[str, Any]) -> KernelPara
         return KernelParameter(name, "pointer", _dtype(name, value.dtype), span=span)
     if isinstance(value, (DataType, Scalar)):
         return KernelParameter(name, "scalar", _scalar(name, value), span=span)
+    if lenient and isinstance(value, Tile):
+        return KernelParameter(name, "tile", _dtype(name, value.dtype), tuple(value.shape), span=span)
     if isinstance(value, type) and dataclasses.is_dataclass(value):
         fields = tiling.fields_of(value, scope)
         return KernelParameter(name, "tiling", tiling=value, fields=fields, span=span)

@@ -31,7 +31,7 @@ class Unit:
     field_types: dict[tuple[str, str], Any] = field(default_factory=dict)  # struct fields that hold more than their first value
     temporaries: int = 0
     operations: set[str] = field(default_factory=set)
-    loose_structs: bool = False
+    strict_ssa: bool = False
     skipped: dict[str, tuple[int, str]] = field(default_factory=dict)  # names bound in the other core's sections
 
     def fresh(self, name: str) -> str:
@@ -70,6 +70,7 @@ class Frame:
     helper: bool = False
     env: dict[str, Any] = field(default_factory=dict)
     stored: set[str] = field(default_factory=set)
+    bound_at: dict[str, Span | None] = field(default_factory=dict)  # first places, for strict_ssa
     loops: list[LoopContext] = field(default_factory=list)
     depth: int = 0  # of run-time branches and loops around the statement
     returned: list[Any] = field(default_factory=list)

@@ -5,8 +5,8 @@ Before::
     x = 0            after:  for i in range(0, 4): …
     for i in range(0, 4): …
 
-Assignments to names that nothing reads are dropped (unless evaluating them turns a ring), then empty branches and loops. Not handled: stores
-that are overwritten before they are read.
+Assignments to names that nothing reads are dropped (unless evaluating them turns a ring), then empty branches and loops. Not handled:
+stores that are overwritten before they are read.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from pypto.diagnostics import Span
 from pypto.dtypes import DataType
 from pypto_pro import language
 from pypto_pro.errors.expressions import ClosureType, OtherSection, TypesDiffer, UnknownName
+from pypto_pro.errors.statements import Redefinition
 from pypto_pro.errors.tiles import MergedIds
 from pypto_pro.frontend.scalars import join
 from pypto_pro.frontend.state import State
@@ -110,6 +111,10 @@ def plain(value: Any) -> Any:
 
 def bind(state: State, name: str, value: Any, place: Span | None) -> None:
     """``name = value`` in the current frame; stored in the core program as well."""
+    if state.unit.strict_ssa:
+        if name in state.frame.bound_at:
+            raise Redefinition(name=name, previous_span=state.frame.bound_at[name], span=place)
+        state.frame.bound_at[name] = place
     state.frame.env[name] = store(state, name, value, place)
     state.frame.stored.add(name)
 

@@ -26,7 +26,7 @@ globals().update(DTYPES)
 globals().update({name: UnusedType(name, reason) for name, reason in UNUSED.items()})
 globals().update(SPECIAL)
 
-__all__ = list(SHOWN)  # noqa: PLE0604
+__all__ = list(SHOWN)
 
 _MODULES = {
     "system": "pypto_pro.language.system",

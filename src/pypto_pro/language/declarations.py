@@ -1,7 +1,7 @@
 """Names of the tile language that only have a meaning inside a kernel.
 
-Outside, a call binds its arguments (a wrong call is a ``TypeError``), then says that it belongs into a kernel. Declarations of tile operations
-are made from their rows; those that have no row are written here.
+Outside, a call binds its arguments (a wrong call is a ``TypeError``), then says that it belongs into a kernel. Declarations of tile
+operations are made from their rows; those that have no row are written here.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from pypto_pro.language.declarations import SPECIAL
 from pypto_pro.language.dtypes import DTYPES, UNUSED
 from pypto_pro.language.enums import CORE_ENUMS, REGISTER_ENUMS
 
-OPERATIONS = (
+OPERATIONS = (  # noqa: SIM905
     # movement
     "load load_tile store store_tile move insert ssbuf_load ssbuf_store"
     # elementwise
@@ -40,7 +40,7 @@ DECORATORS = {
     "simulate": "pypto_pro.runtime.simulation",
 }
 
-_PLAIN = (
+_PLAIN = (  # noqa: SIM905
     "DYNAMIC STATIC MemRef Ptr Scalar Tensor Tile TileType DN ND NN NZ ZN ZZ inline make_tuple range section_cube section_vector"
     " struct struct_array Vf simt vector_function system mutex parser pipeline"
 ).split()

@@ -7,7 +7,7 @@ from typing import Any
 from pypto_pro.errors.language import UnknownLanguageName
 from pypto_pro.language.declarations import operation_declaration
 
-NAMES = (
+NAMES = (  # noqa: SIM905
     "sync_src sync_dst bar_m bar_mte1 bar_mte2 bar_mte3 bar_fix bar_all mutex_lock mutex_unlock"
     " set_cross_core wait_cross_core sync_all dcci set_mm_layout_transform"
 ).split()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,8 +20,9 @@ from pypto.cores.text import print_program
 from pypto.errors.frontend import NoSource
 from pypto.frontend.python import Code, code_of, new_code
 from pypto_pro.errors.calls import SourceMissing
-from pypto_pro.frontend import memory
 from pypto_pro.frontend.entry import Source, parse_kernel
+from pypto_pro.frontend.locking import lock
+from pypto_pro.frontend.memory_map import MemoryMap, check_memory
 from pypto_pro.frontend.signature import Signature, read_signature, scope_of
 from pypto_pro.frontend.state import cells_of
 from pypto_pro.runtime import artefacts
@@ -50,9 +52,9 @@ class Definition:
     def scope(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
         return scope_of(self.function, {**cells_of(self.function), **constants}, self.snapshot)
 
-    def signature(self, constants: Mapping[str, Any]) -> Signature:
-        """The parameters; ``constants`` are dtype symbols and key fields of this specialisation."""
-        return read_signature(self.code, self.scope(constants))
+    def signature(self, constants: Mapping[str, Any], *, lenient: bool = False) -> Signature:
+        """The parameters; ``constants`` are dtype symbols and key fields. ``lenient``: as ``pl.function`` takes them."""
+        return read_signature(self.code, self.scope(constants), lenient=lenient)
 
     def names(self) -> dict[str, Any]:
         """Closure cells over the decorator's locals."""
@@ -74,11 +76,16 @@ class Request:
 
 @dataclass(eq=False)
 class Compiled:
-    """A kernel ready to run. ``generated``: text of the pipelined module, "" without a pipeline; ``folder``: its artefacts or None."""
+    """A kernel ready to run.
+
+    ``memory``: the map of its tiles; ``generated``: text of the pipelined module, "" without a pipeline; ``transformed``: what the pipeline
+    transform decided; ``folder``: the artefacts, or None.
+    """
 
     program: TileProgram
     signature: Signature
     shapes: Mapping[str, tuple]
+    memory: MemoryMap
     generated: str = ""
     transformed: Any = None
     folder: Path | None = None
@@ -94,9 +101,9 @@ def compile_kernel(definition: Definition, request: Request) -> Compiled:
     code, transformed = pipelined(definition, request)
     program = parse_kernel(source_of(definition, request, code))
     if definition.auto_mutex:
-        program = locked(program)
-    memory.check(program, request.chip)
-    made = Compiled(program, request.signature, request.shapes, getattr(transformed, "text", ""), transformed)
+        program = lock(program)
+    memory = check_memory(program, request.chip)
+    made = Compiled(program, request.signature, request.shapes, memory, getattr(transformed, "text", ""), transformed)
     made.folder = saved(definition, request, made)
     return made
 
@@ -146,15 +153,7 @@ def _extents(request: Request) -> dict[str, Any]:
 
 
 def _text_of(file: str) -> str | None:
-    import linecache
-
     return "".join(linecache.getlines(file)) or None
-
-
-def locked(program: TileProgram) -> TileProgram:
-    from pypto_pro.frontend.locking import lock
-
-    return lock(program)
 
 
 def saved(definition: Definition, request: Request, made: Compiled) -> Path | None:
@@ -162,7 +161,7 @@ def saved(definition: Definition, request: Request, made: Compiled) -> Path | No
     folder = artefacts.kernel_directory(
         definition.code.file, definition.name or definition.kernel, request.chip_name, request.keys
     )
-    files = {"core_programs.txt": made.text, "memory.txt": memory.memory_map(made.program, request.chip)}
+    files = {"core_programs.txt": made.text, "memory.txt": str(made.memory)}
     if made.generated:
         files["pipeline_generated.py"] = made.generated
     return artefacts.write(folder, files)

@@ -36,8 +36,8 @@ def jit(
 ) -> Any:
     """Makes a tile kernel of a function; used as ``@pl.jit`` or ``@pl.jit(auto_mutex=True, …)``.
 
-    ``arch``: "a2", "a3" (910B), "a5" (950, the default), the name of a chip or the path of a chip file. ``auto_mutex``: buffer tokens around
-    every operation on tiles that have ``mutex_ids``. ``name``: of the artefact folder. ``pipeline``: a ``pl.pipeline.PipelineConfig``.
+    ``arch``: "a2", "a3" (910B), "a5" (950, the default), a chip or the path of a chip file. ``auto_mutex``: buffer tokens around every
+    operation on tiles that have ``mutex_ids``. ``name``: of the artefact folder. ``pipeline``: a ``pl.pipeline.PipelineConfig``.
     ``tiling_key``: a class with ``TilingKeyField``s, constants chosen at launch. ``datatype``: ``{parameter: symbol}``, element types
     chosen at launch. ``compile_timeout`` is accepted and has no effect: compilation takes milliseconds.
 

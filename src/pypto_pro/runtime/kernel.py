@@ -5,6 +5,7 @@ The first launch for given shapes, types and keys compiles; later ones find the 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,8 +19,8 @@ from pypto_pro.runtime.arguments import host_tensor, pointer_memory, scalar_valu
 from pypto_pro.runtime.compilation import Compiled, Definition, Request, compile_kernel
 from pypto_pro.runtime.datatypes import bind_datatypes
 from pypto_pro.runtime.fingerprint import Seen
+from pypto_pro.runtime.running import fastest_preload, run
 from pypto_pro.runtime.shape_policy import bind_shape, bind_static, static_signature
-from pypto_pro.runtime.simulation import settings
 from pypto_pro.runtime.targets import target
 from pypto_pro.runtime.tilingkey import TilingKeySchema
 
@@ -44,6 +45,7 @@ class Specialisation:
     dtypes: str
     seen: Seen
     programs: dict[tuple, Compiled] = field(default_factory=dict)
+    preloads: dict[tuple, int] = field(default_factory=dict)  # chosen by the simulator
 
 
 class TileKernel:
@@ -106,9 +108,21 @@ class TileKernel:
         signature = specialisation.signature
         given = self._given(arguments, named)
         values, shapes = self._values(signature, given)
-        compiled = self.compiled_for(specialisation, shapes)
+        compiled = self._chosen(specialisation, shapes, values, launch.block_dim)
         self.last_compiled = compiled
         self.last_report = run(compiled, values, launch.block_dim)
+
+    def _chosen(
+        self, specialisation: Specialisation, shapes: Mapping[str, tuple], values: Mapping[str, Any], blocks: int
+    ) -> Compiled:
+        """The program; with ``preload="auto"`` the fastest one, found once for these shapes."""
+        if not getattr(self.definition.pipeline, "automatic", False):
+            return self.compiled_for(specialisation, shapes)
+        handle = (target(self.arch)[0], tuple(shapes.values()))
+        if handle not in specialisation.preloads:
+            compile_for = functools.partial(self.compiled_for, specialisation, shapes)
+            specialisation.preloads[handle] = fastest_preload(compile_for, values, blocks)
+        return self.compiled_for(specialisation, shapes, specialisation.preloads[handle])
 
     @cached_property
     def _python_signature(self) -> inspect.Signature:
@@ -221,19 +235,3 @@ class BoundLaunch:
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
         self.kernel.launch(self.form, arguments, named)
-
-
-def run(compiled: Compiled, values: Mapping[str, Any], block_dim: int) -> Any:
-    """Simulates a program with the settings that hold now; gives the report."""
-    from pypto.sim import simulate
-
-    now = settings()
-    return simulate(
-        compiled.program,
-        values,
-        block_dim=block_dim,
-        chip=compiled.program.chip,
-        check=now.check,
-        seed=now.seed,
-        timing=now.timing,
-    )

@@ -23,7 +23,8 @@ class Settings:
     stop_on_assert: bool = True
 
 
-_settings: ContextVar[Settings] = ContextVar("pypto_pro_simulate", default=Settings())
+_DEFAULT = Settings()
+_settings: ContextVar[Settings] = ContextVar("pypto_pro_simulate", default=_DEFAULT)
 
 
 def settings() -> Settings:
