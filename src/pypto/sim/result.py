@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pypto.chips.model import Chip
@@ -38,12 +40,12 @@ class Gap(NamedTuple):
 class Simulation:
     """Result of ``simulate``. ``trace`` and ``waits`` are made from compact records when they are asked for.
 
-    ``cycles``: until the last effect of the last block. ``printed``: what the kernel printed, in order of simulated time. ``unpriced``: rates that
-    the chip file does not have (the default rate stood in). ``findings``: what ``check="collect"`` found.
+    ``cycles``: until the last effect of the last block. ``printed``: what the kernel printed, in order of simulated time.
+    ``unpriced``: rates that the chip file does not have (the default rate stood in). ``findings``: what ``check="collect"`` found.
     """
 
-    program: TileProgram
-    chip: Chip
+    program: TileProgram = field(repr=False)
+    chip: Chip = field(repr=False)
     cycles: float = 0.0
     blocks: int = 1
     printed: str = ""
@@ -52,6 +54,22 @@ class Simulation:
     records: list[tuple] = field(default_factory=list, repr=False)
     gaps: list[tuple] = field(default_factory=list, repr=False)
     pipes: list[Any] = field(default_factory=list, repr=False)
+
+    def __str__(self) -> str:
+        """The text report: cycles, busy share of every pipe, bubbles and what they wait for."""
+        from pypto.sim.summary import summary  # reads this module
+
+        return summary(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the run: ``.html`` is the timeline page (opens offline), ``.json`` for Perfetto, ``.svg`` a picture, else text."""
+        from pypto.sim.picture import picture  # reads this module
+        from pypto.sim.timeline import page, perfetto
+
+        target = Path(path)
+        writers = {".html": page, ".svg": picture, ".json": lambda run: json.dumps(perfetto(run))}
+        target.write_text(writers.get(target.suffix, str)(self), encoding="utf-8")
+        return target
 
     @property
     def microseconds(self) -> float:
