@@ -29,6 +29,7 @@ def of(numbers, dtype=F32, shape=(16, 32), **facts):
 
 SAME = t(F16)
 SAME_INTEGERS = t(I32)
+SQUARE = of(np.ones((16, 16)), shape=(16, 16))
 
 # Before anything runs: class, operation, operands, keywords.
 STATIC = [
@@ -113,13 +114,16 @@ RUNNING = [
     (tile_vectors.VectorResultExtent, "reshape", (t(valid=(3, 3)), of(np.ones((2, 4))), None), {}),
     (tile_vectors.PartExtents, "partadd", (t(valid=(4, 4)), of(np.ones((4, 3))), of(np.ones((3, 4)))), {}),
     (tile_vectors.PartExtents, "partmax", (t(valid=(4, 4)), of(np.ones((4, 4))), of(np.ones((5, 4)))), {}),
+    (tile_vectors.VectorTilesMustDiffer, "transpose", (SQUARE, SQUARE), {}),
+    (tile_vectors.VectorTilesMustDiffer, "xor", (t(I32, valid=(1, 1)), of([[1]], I32), SAME_INTEGERS, SAME_INTEGERS), {}),
     (tile_vectors.ShiftRange, "shl", (t(I32, valid=(1, 3)), of([[1, 1, 1]], I32), of([[0, 31, 32]], I32)), {}),
     (tile_vectors.ShiftRange, "shrs", (t(I8, valid=(1, 3)), of([[1, 1, 1]], I8), -1), {}),
     (tile_vectors.IndexLeavesTile, "gather", (t(valid=(1, 2)), of(np.ones((2, 32))), of([[63, 64]], I32), t(I32)), {}),
     (tile_vectors.IndexLeavesTile, "gather", (t(valid=(1, 1)), of(np.ones((2, 7))), of([[7]], I32), t(I32)), {}),
     (tile_vectors.IndexLeavesTile, "gather", (t(valid=(1, 1)), of(np.ones((2, 7))), of([[-1]], I16), t(I16)), {}),
     (tile_vectors.IndexLeavesTile, "scatter", (t(), of([[1.0]]), of([[512]], I32)), {}),
-    (tile_vectors.IndexLeavesTile, "gatherb", (t(valid=(1, 8)), of(np.ones((16, 32))), of([[16]], U32)), {}),
+    (tile_vectors.BlockOffset, "gatherb", (t(valid=(1, 8)), of(np.ones((16, 32))), of([[16]], U32)), {}),
+    (tile_vectors.IndexLeavesTile, "gatherb", (t(valid=(1, 8)), of(np.ones((16, 7))), of([[0]], U32)), {}),
     (tile_vectors.IndexLeavesTile, "gatherb", (t(valid=(1, 8)), of(np.ones((16, 32))), of([[2048]], U32)), {}),
     (tile_vectors.GatherOverflow, "gather", (t(U32, valid=(1, 2)), of([[1, 2, 3]]), 0.0, t(U32), t()), {"cmp_mode": 4}),
     (tile_vectors.RunNotSorted, "mrgsort", (t(valid=(1, 8)), of([[3, 0, 2, 0, 1, 0, 2, 0]])), {"block_len": 8}),

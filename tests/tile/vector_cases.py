@@ -35,12 +35,12 @@ class Operand:
     def type(self) -> Tile:
         return Tile(self.shape, self.dtype, self.space, self.layout, pad=self.pad, valid=self.fixed)
 
-    def view(self, poison: int) -> Any:
+    def view(self, poison: int, address: int = ADDRESS) -> Any:
         kind = self.type()
         rows = -(-self.shape[0] // 16) * 16  # blocks are whole
         columns = -(-self.shape[1] // 32) * 32
-        memory = np.full(2 * ADDRESS + rows * columns * self.dtype.size, poison, np.uint8)
-        made = tile_over(memory, kind, ADDRESS)
+        memory = np.full(address + ADDRESS + rows * columns * self.dtype.size, poison, np.uint8)
+        made = tile_over(memory, kind, address)
         if self.values is not None:
             made.write_block(0, 0, self.values)
             made.set_valid(*self.values.shape)
@@ -99,7 +99,7 @@ def make(operands: tuple[Any, ...], attributes: dict[str, Any], poison: int) -> 
     made: dict[int, Any] = {}
     for one in (*operands, *attributes.values()):
         if isinstance(one, Operand) and id(one) not in made:
-            made[id(one)] = one.view(poison)
+            made[id(one)] = one.view(poison, ADDRESS * (1 + len(made)))
     return [made.get(id(one), one) for one in operands], {key: made.get(id(one), one) for key, one in attributes.items()}
 
 

@@ -136,6 +136,12 @@ class IndexLeavesTile(UserError, IndexError):
     message = "{operation}: index {index} at row {row}, column {column} is out of bounds of {argument}, {expected}"
 
 
+class BlockOffset(UserError, ValueError):
+    code = 0xF00002
+    message = "{operation}: offset {offset} at row {row}, column {column} is no multiple of 32 bytes"
+    help = "offsets count bytes from the start of src, one per block of 32 bytes"
+
+
 class GatherOverflow(UserError, IndexError):
     code = 0xF00008
     message = "{operation}: {found} elements of row {row} match, but out has room for {room}"

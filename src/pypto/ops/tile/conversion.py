@@ -33,7 +33,7 @@ from pypto.ops.tile.vector_checks import (
     shaped,
     typed,
 )
-from pypto.ops.tile.vector_running import expect_extent, number_as, region, touch, within_target
+from pypto.ops.tile.vector_running import expect_apart, expect_extent, number_as, region, touch, within_target
 
 UNARY = (positional("out", "tile"), positional("src", "tile"))
 
@@ -83,6 +83,7 @@ register(
 
 def transpose(call: Running) -> None:
     out = call.operands[0]
+    expect_apart(call, 0, 1)
     out.write(region(call, 1, out.columns, out.rows).T)
 
 

@@ -30,7 +30,7 @@ from pypto.ops.tile.vector_checks import (
     tile_or_scalar,
     typed,
 )
-from pypto.ops.tile.vector_running import Compute, mapped, operand_array, store, within_target
+from pypto.ops.tile.vector_running import Compute, expect_apart, is_tile, mapped, operand_array, store, within_target
 
 NARROW = (I8, U8)
 MIDDLE = (I16, I32, U16, U32)
@@ -241,6 +241,16 @@ for _name, _compute, _dtypes, _price, _rules, _formula in UNARY:
 unary("not_", np.invert, BITS, costs.NOT, hidden=True, summary="All bits flipped.", example="pl.not_(out, src)")
 
 
+_combine_bits = mapped(np.bitwise_xor, 1, 2)
+
+
+def exclusive_or(call: Running) -> None:
+    for other in (0, 1, 2):
+        if is_tile(call.operands[other]):
+            expect_apart(call, 3, other)
+    _combine_bits(call)
+
+
 def _exclusive_or(name: str, hidden: bool) -> None:
     """``(out, lhs, rhs, tmp)`` on tiles, ``(out, lhs, scalar, tmp)`` where the right operand is a number."""
     right = positional("scalar", "scalar") if hidden else positional("rhs", "tile")
@@ -253,7 +263,7 @@ def _exclusive_or(name: str, hidden: bool) -> None:
             parameters=(positional("out", "tile"), positional("lhs", "tile"), right, positional("tmp", "tile")),
             roles=roles,
             pipe=PipeType.V,
-            run=mapped(np.bitwise_xor, 1, 2),
+            run=exclusive_or,
             check=all_of(
                 in_ub(0, 1, 3),
                 kind,

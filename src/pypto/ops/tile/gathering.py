@@ -14,7 +14,7 @@ import numpy as np
 from pypto.cores.enums import PipeType, TensorLayout
 from pypto.cores.types import Tile
 from pypto.dtypes import DataType
-from pypto.errors.tile_vectors import GatherKeyword, GatherOverflow, IndexLeavesTile, VectorShapeRefused
+from pypto.errors.tile_vectors import BlockOffset, GatherKeyword, GatherOverflow, IndexLeavesTile, VectorShapeRefused
 from pypto.ops.dtype_sets import B16, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64
 from pypto.ops.numerics import widened
 from pypto.ops.tile import vector_costs as costs
@@ -31,7 +31,7 @@ from pypto.ops.tile.vector_checks import (
     tile_or_scalar,
     typed,
 )
-from pypto.ops.tile.vector_running import expect_extent, is_tile, name_of, number_as, region, touch
+from pypto.ops.tile.vector_running import expect_apart, expect_extent, is_tile, name_of, number_as, region, touch
 
 STORED = (I8, I16, I32, I64, U8, U16, U32, U64, F16, B16, F32)
 INDICES = {1: (I16, U16), 2: (I16, U16, I32, U32), 4: (I16, U16, I32, U32), 8: (I32, U32)}  # by bytes of an element
@@ -116,6 +116,8 @@ def gather(call: Running) -> None:
         gather_matching(call)
         return
     out, src = call.operands[0], call.operands[1]
+    for other in range(3):
+        expect_apart(call, 3, other)
     indices = region(call, 2, out.rows, out.columns)
     out.write(flat_elements(src)[checked_indices(call, 1, indices, src, src.rows, src.columns)])
 
@@ -197,18 +199,18 @@ def blocks_of(tile: TileView) -> int:
 
 def gather_blocks(call: Running) -> None:
     out, src, offsets = call.operands
-    count = out.rows * blocks_of(out)
+    blocks, size = blocks_of(out), out.numpy_dtype.itemsize
+    count = out.rows * blocks
     expect_extent(call, 2, offsets.rows * offsets.columns >= count, f"{count} offsets, one per block of {BLOCK} bytes")
-    data = np.ascontiguousarray(flat_elements(src)).view(np.uint8)
     starts = offsets.read().reshape(-1)[:count].astype(np.int64)
-    wrong = np.flatnonzero((starts % BLOCK != 0) | (starts + BLOCK > data.size))
+    wrong = np.flatnonzero(starts % BLOCK != 0)
     if wrong.size:
         at = int(wrong[0])
-        expected = f"whose blocks start at multiples of {BLOCK} up to byte {data.size - BLOCK}"
         place = {"row": at // offsets.columns, "column": at % offsets.columns}
-        raise IndexLeavesTile(operation=call.operation, index=int(starts[at]), argument="src", expected=expected, **place)
-    copied = data[starts[:, None] + np.arange(BLOCK)].view(out.numpy_dtype)
-    out.write(copied.reshape(out.rows, blocks_of(out) * BLOCK // out.numpy_dtype.itemsize)[:, : out.columns])
+        raise BlockOffset(operation=call.operation, offset=int(starts[at]), **place)
+    elements = starts[:, None] // size + np.arange(BLOCK // size)
+    indices = elements.reshape(out.rows, blocks * BLOCK // size)[:, : out.columns]
+    out.write(flat_elements(src)[checked_indices(call, 1, indices, src, src.rows, src.columns)])
 
 
 register(

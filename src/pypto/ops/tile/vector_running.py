@@ -14,7 +14,7 @@ import numpy as np
 
 from pypto.dtypes import DataType
 from pypto.elements import wrapped
-from pypto.errors.tile_vectors import VectorNotCovered, VectorResultExtent
+from pypto.errors.tile_vectors import VectorNotCovered, VectorResultExtent, VectorTilesMustDiffer
 from pypto.ops.numerics import SMALL, narrowed, widened
 from pypto.ops.tile.table import Running, TileView, Touch, find
 
@@ -51,6 +51,14 @@ def expect_extent(call: Running, position: int, fits: bool, expected: str) -> No
         tile = call.operands[position]
         name = name_of(call, position)
         raise VectorResultExtent(operation=call.operation, argument=name, rows=tile.rows, columns=tile.columns, expected=expected)
+
+
+def expect_apart(call: Running, first: int, second: int) -> None:
+    """Two operands must not be one tile; what stands in a ring is only known now."""
+    one, other = call.operands[first], call.operands[second]
+    if one.address == other.address and one.type.space is other.type.space:
+        names = name_of(call, first), name_of(call, second)
+        raise VectorTilesMustDiffer(operation=call.operation, address=one.address, first=names[0], second=names[1])
 
 
 def number_as(value: Any, dtype: DataType) -> Any:
