@@ -504,3 +504,13 @@ class StridesMismatch(UserError, ValueError):
 class TileMemoryExceeded(UserError, ValueError):
     code = 0xF00002
     message = "the tiles of '{kernel}' exceed {space} of the {chip}: they reach byte {used}, {excess} more than the {capacity} there"
+
+
+class ScalarBufferExceeded(UserError, ValueError):
+    code = 0xF00002
+    message = "{operation}: {bytes} bytes of struct '{struct}' at offset {offset} exceed the {capacity} bytes that the cores share"
+
+
+class ScalarBufferOffset(UserError, ValueError):
+    code = 0xF00002
+    message = "{operation}: offset {offset} must be a multiple of 4 and not negative; structs cross in words of 4 bytes"

@@ -13,7 +13,7 @@ import numpy as np
 from pypto.cores.enums import AtomicType, MemorySpace, PipeType, ReluPreMode, STPhase, TensorLayout
 from pypto.dtypes import DataType
 from pypto.errors.tiles import AtomicUnsupported, FixpipeOnly, NzStore, OrderDescends, PhaseInvalid
-from pypto.ops.tile import moves  # the other half of this family: move, insert
+from pypto.ops.tile import handover, moves  # noqa: F401  (the other parts of this family)
 from pypto.ops.tile.channel_scales import register_scaled
 from pypto.ops.tile.checks import (
     TRANSFERABLE,

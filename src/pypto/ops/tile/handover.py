@@ -1,0 +1,64 @@
+"""``ssbuf_store`` and ``ssbuf_load``: structs through the small buffer that the scalar units of a group share (tile API section 3.1).
+
+The simulator moves the words, since structs are its own; these rows bind and check.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto.cores.enums import PipeType
+from pypto.cores.types import Struct
+from pypto.errors.tiles import ScalarBufferExceeded, ScalarBufferOffset
+from pypto.ops.tile.checks import operand
+from pypto.ops.tile.table import StaticCall, StaticOperand, TileOperation, positional, register
+
+CAPACITY = 256  # bytes; tile API section 6.1: usually
+WORD = 4
+
+
+def bytes_of(kind: Struct) -> int:
+    """Bytes of a struct in the buffer: every field in whole words.
+
+    >>> from pypto.dtypes import DataType
+    >>> bytes_of(Struct("S", (("flag", DataType.DT_BOOL, None), ("rows", DataType.DT_INT64, 3))))
+    28
+    """
+    return sum(-(-dtype.size * (length or 1) // WORD) * WORD for _, dtype, length in kind.fields)
+
+
+def _check(call: StaticCall) -> None:
+    struct, offset = operand(call, 0), operand(call, 1)
+    place = offset.value if isinstance(offset, StaticOperand) else None
+    if place is None or not isinstance(struct, StaticOperand) or not isinstance(struct.type, Struct):
+        return
+    if place < 0 or place % WORD:
+        raise ScalarBufferOffset(operation=call.operation, offset=place)
+    size = bytes_of(struct.type)
+    if place + size > CAPACITY:
+        raise ScalarBufferExceeded(operation=call.operation, bytes=size, struct=struct.type.name, offset=place, capacity=CAPACITY)
+
+
+def _row(name: str, summary: str) -> None:
+    register(
+        TileOperation(
+            name,
+            summary,
+            (positional("struct_var", "struct"), positional("offset", "scalar")),
+            ("-", "-"),
+            PipeType.S,
+            _nothing,
+            check=_check,
+            touches=lambda call: (),
+            locks=False,
+            example=f"pl.{name}(state, 0)",
+        )
+    )
+
+
+def _nothing(call: Any) -> None:
+    """The simulator has the structs."""
+
+
+_row("ssbuf_store", "Writes a struct into the buffer that the scalar units share, at a byte offset.")
+_row("ssbuf_load", "Reads a struct from the buffer that the scalar units share, at a byte offset.")
