@@ -1,7 +1,8 @@
 """A run as pictures: Perfetto JSON for trace viewers, and one HTML page that opens without a network.
 
 >>> from pypto.sim.timeline import lanes_of
->>> lanes_of([("AIV1", "V"), ("AIC", "M"), ("AIC", "MTE2")])
+>>> from pypto.sim.result import Gap
+>>> lanes_of([], [Gap(0, 1, core, pipe, "", 0) for core, pipe in [("AIV1", "V"), ("AIC", "M"), ("AIC", "MTE2")]])
 [('AIC', 'MTE2'), ('AIC', 'M'), ('AIV1', 'V')]
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -21,9 +22,10 @@ PIPE_ORDER = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")  # the way data go
 WAIT = 1
 
 
-def lanes_of(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def lanes_of(events: Sequence[Event], gaps: Sequence[Gap]) -> list[tuple[str, str]]:
     """(core, pipe) once each: cores by number, pipes the way data go."""
-    return sorted(set(pairs), key=lambda lane: (_numbers_apart(lane[0]), PIPE_ORDER.index(lane[1])))
+    pairs = {(event.core, event.pipe) for event in events} | {(gap.core, gap.pipe) for gap in gaps}
+    return sorted(pairs, key=lambda lane: (_numbers_apart(lane[0]), PIPE_ORDER.index(lane[1])))
 
 
 def _numbers_apart(text: str) -> list[Any]:
@@ -44,32 +46,29 @@ def _detail(event: Event) -> str:
 def perfetto(simulation: Simulation) -> dict[str, Any]:
     """The run in the trace event format (open it at ui.perfetto.dev or chrome://tracing); times in microseconds of the chip's clock."""
     events, gaps = simulation.trace, simulation.waits
-    lanes = lanes_of([(one.core, one.pipe) for one in (*events, *gaps)])
+    lanes = lanes_of(events, gaps)
     cores = list(dict.fromkeys(core for core, _ in lanes))
     process = {core: number for number, core in enumerate(cores)}
     thread = {lane: number for number, lane in enumerate(lanes)}
     found: list[dict[str, Any]] = [_named("process_name", process[core], 0, core) for core in cores]
     found += [_named("thread_name", process[core], thread[core, pipe], pipe) for core, pipe in lanes]
-    microseconds = simulation.chip.microseconds
-    for one in (*events, *gaps):
-        is_event = isinstance(one, Event)
-        found.append(
-            {
-                "ph": "X",
-                "pid": process[one.core],
-                "tid": thread[one.core, one.pipe],
-                "ts": microseconds(one.start),
-                "dur": microseconds(one.end - one.start),
-                "name": one.operation if is_event else f"waits for {one.reason}",
-                "cat": "instruction" if is_event else "wait",
-                "args": {"text": one.text, "line": one.line, **one.iteration} if is_event else {"line": one.line},
-            }
-        )
+    clock = simulation.chip.microseconds
+    for event in events:
+        place = {"pid": process[event.core], "tid": thread[event.core, event.pipe]}
+        known = {"text": event.text, "line": event.line, **event.iteration}
+        found.append({**place, **_span(event, clock), "name": event.operation, "cat": "instruction", "args": known})
+    for gap in gaps:
+        place = {"pid": process[gap.core], "tid": thread[gap.core, gap.pipe]}
+        found.append({**place, **_span(gap, clock), "name": f"waits for {gap.reason}", "cat": "wait", "args": {"line": gap.line}})
     return {
         "traceEvents": found,
         "displayTimeUnit": "ns",
         "otherData": {"kernel": simulation.program.name, "chip": simulation.chip.name},
     }
+
+
+def _span(one: Event | Gap, microseconds: Callable[[float], float]) -> dict[str, Any]:
+    return {"ph": "X", "ts": microseconds(one.start), "dur": microseconds(one.end - one.start)}
 
 
 def _named(kind: str, process: int, thread: int, name: str) -> dict[str, Any]:
@@ -92,7 +91,7 @@ class _Words:
 def page(simulation: Simulation) -> str:
     """One self-contained HTML page: a lane per pipe, instructions and bubbles with their reasons, the text report below."""
     events, gaps = simulation.trace, simulation.waits
-    lanes = lanes_of([(one.core, one.pipe) for one in (*events, *gaps)])
+    lanes = lanes_of(events, gaps)
     number = {lane: position for position, lane in enumerate(lanes)}
     names, details = _Words(), _Words()
     rows = [_row(number, names, details, one) for one in events]
