@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pypto.cores.enums import MemorySpace, TensorLayout
 from pypto.dtypes import DataType
-from pypto.errors.tiles import MatrixExtent, MatrixInnerExtents, MatrixTargetTooSmall
+from pypto.errors.tile_matrix import MatrixExtent, MatrixInnerExtents, MatrixTargetTooSmall
 from pypto.ops.tile.numbers import FP4_VALUES, as_floats, hifloat8
 from tile.calls import outside, run, same, tile, values_of
 

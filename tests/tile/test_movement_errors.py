@@ -6,6 +6,7 @@ The fragments are those that scripts written for the machine match on (tile API 
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,10 +25,11 @@ from pypto.cores.enums import (
 )
 from pypto.cores.types import Group, Pointer, Scalar, Struct, Tensor, Tile
 from pypto.dtypes import DataType
-from pypto.errors import tiles as errors
+from pypto.errors import tile_matrix, tiles
 from pypto.errors.base import UserError
 from tile.calls import check, offsets, static
 
+errors = SimpleNamespace(**{**vars(tiles), **vars(tile_matrix)})
 S, L, D = MemorySpace, TensorLayout, DataType
 FP32, FP16 = D.DT_FP32, D.DT_FP16
 
@@ -470,7 +472,7 @@ WRONG = {
     "printf %x of a bool": (errors.FormatType, "bool", lambda: check("printf", "%x", static(Scalar(D.DT_BOOL)))),
     "printf %p of a number": (errors.FormatType, "a pointer", lambda: check("printf", "%p", 3)),
     "printf %d of a pointer": (errors.FormatType, "a pointer", lambda: check("printf", "%d", static(Pointer(FP32)))),
-    "assert of an integer": (errors.ConditionNotBool, "scalar BOOL", lambda: check("pto_assert", static(BITS))),
+    "assert of an integer": (errors.AssertionCondition, "scalar BOOL", lambda: check("pto_assert", static(BITS))),
     "assert format": (
         errors.FormatCount,
         "expects 1",

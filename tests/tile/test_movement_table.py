@@ -7,7 +7,8 @@ import pytest
 
 from pypto.cores.enums import AccToVecMode, AtomicType, MemorySpace, ReluPreMode, TensorLayout
 from pypto.dtypes import DataType
-from pypto.errors.tiles import PackedWindow, ScaleUnsigned, ValidExtentsUncovered, WindowLeavesTensor, WindowLeavesTile
+from pypto.errors.tile_matrix import ScaleUnsigned
+from pypto.errors.tiles import PackedWindow, ValidExtentsUncovered, WindowLeavesTensor, WindowLeavesTile
 from pypto.ops.tile.checks import TRANSFERABLE
 from pypto.ops.tile.moves import split
 from tile.calls import VALID, outside, poisoned, run, same, tensor, tile, values_of

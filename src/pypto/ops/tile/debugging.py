@@ -15,8 +15,8 @@ from pypto.cores.enums import MemorySpace, PipeType
 from pypto.cores.types import Group, Scalar, Tensor, Tile
 from pypto.dtypes import DataType
 from pypto.errors.tiles import (
+    AssertionCondition,
     AssertionFailed,
-    ConditionNotBool,
     ElementContainer,
     ElementIndexKind,
     ElementOutOfBounds,
@@ -269,7 +269,7 @@ def _check_assert(call: StaticCall) -> None:
     if isinstance(condition, StaticOperand) and isinstance(condition.value, bool):
         pass
     elif not (isinstance(condition, StaticOperand) and condition.type == Scalar(DataType.DT_BOOL)):
-        raise ConditionNotBool(got=kind_of(condition))
+        raise AssertionCondition(got=kind_of(condition))
     if operand(call, 1) is not None:
         check_format(call, 1)
 

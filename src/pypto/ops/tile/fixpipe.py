@@ -14,8 +14,7 @@ import numpy as np
 from pypto.cores.enums import AccToVecMode, MemorySpace
 from pypto.cores.types import Scalar, Tensor, Tile
 from pypto.dtypes import DataType
-from pypto.errors.tiles import (
-    ConversionUnsupported,
+from pypto.errors.tile_matrix import (
     ScaleDestination,
     ScaleKind,
     ScaleScalarDtype,
@@ -31,6 +30,7 @@ from pypto.errors.tiles import (
     ScaleWithPhase,
     ScaleWithRelu,
 )
+from pypto.errors.tiles import ConversionUnsupported
 from pypto.ops.tile.table import StaticCall, TileView, Touch
 
 _D = DataType

@@ -14,7 +14,7 @@ import numpy as np
 from pypto.cores.enums import AccPhase, CoreType, MemorySpace, PipeType
 from pypto.cores.types import Tile
 from pypto.dtypes import DataType
-from pypto.errors.tiles import (
+from pypto.errors.tile_matrix import (
     AccumulatorDtype,
     AccumulatorShape,
     BiasShape,
@@ -30,9 +30,8 @@ from pypto.errors.tiles import (
     MxScaleMissing,
     MxScaleShape,
     MxScaleSpace,
-    PhaseInvalid,
-    WrongCore,
 )
+from pypto.errors.tiles import PhaseInvalid, WrongCore
 from pypto.ops.tile.checks import require_space, require_tile
 from pypto.ops.tile.numbers import as_floats, product
 from pypto.ops.tile.table import StaticCall, StaticOperand, TileOperation, Touch, keyword, positional, register
