@@ -15,10 +15,10 @@ FOREIGN = 1 << 61  # epoch of records of another block: later than anything know
 
 
 class Release(NamedTuple):
-    """What an acquire learns: the moment, whose release it is, the epoch that ended, the clock of the queue, the call that did it."""
+    """What an acquire learns: the moment, the number of the queue, the epoch that ended, the clock of the queue, the call that did it."""
 
     time: float
-    index: int
+    queue: int
     epoch: int
     clock: list[int]
     call: object

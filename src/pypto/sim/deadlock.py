@@ -10,7 +10,7 @@ from pypto.errors.simulation import Deadlock
 from pypto.sim.calls import Call
 from pypto.sim.pipes import Pipe
 from pypto.sim.signals import Barrier, Counter, Mutex, UnitFlag
-from pypto.sim.steps import set_cross_core, set_flag, unlock
+from pypto.sim.steps import lock, set_cross_core, set_flag, unlock
 from pypto.sim.units import DRAIN, Unit
 
 
@@ -33,14 +33,14 @@ class Wait:
         return f"{self.queue.name}{turns} waits for {self.need}, which {names} must give;{line}"
 
 
-def explain(machine: Any, units: list[Unit]) -> Deadlock:
+def explain(units: list[Unit]) -> Deadlock:
     """The error for a machine that stands still."""
     waits = {id(wait.queue): wait for wait in _waits(units)}
     chain, circle = _follow(waits)
     shown = chain + [wait for wait in waits.values() if wait not in chain]
     names = ", ".join(dict.fromkeys(wait.queue.name for wait in chain))
     first = chain[0]
-    summary = f"{names} wait for each other in a circle" if circle and len(chain) > 1 else _end_of_chain(chain)
+    summary = f"{names} wait for each other in a circle" if len(chain) > 1 else _alone(first)
     return Deadlock(
         span=first.call.site.place if first.call else None,
         summary=summary,
@@ -49,11 +49,10 @@ def explain(machine: Any, units: list[Unit]) -> Deadlock:
     )
 
 
-def _end_of_chain(chain: list[Wait]) -> str:
-    last = chain[-1]
-    if last.suppliers:
-        return f"{last.queue.name} waits for {last.need} that it must give itself"
-    return f"{last.queue.name} waits for {last.need}, and nothing gives it any more"
+def _alone(wait: Wait) -> str:
+    if wait.suppliers:
+        return f"{wait.queue.name} waits for {wait.need}, which it must give itself"
+    return f"{wait.queue.name} waits for {wait.need}, and nothing gives it any more"
 
 
 def _advice(circle: bool) -> str:
@@ -63,19 +62,19 @@ def _advice(circle: bool) -> str:
 
 
 def _follow(waits: dict[int, Wait]) -> tuple[list[Wait], bool]:
-    """A circle of waits where there is one, else a chain to somebody whom nobody serves."""
-    ends: list[list[Wait]] = []
+    """Somebody whom nobody serves where there is one, else a circle of waits."""
+    circle: list[Wait] = []
     for start in waits.values():
         chain = [start]
         while True:
             following = [waits[id(one)] for one in chain[-1].suppliers if id(one) in waits]
             if not following:
-                ends.append(chain)
-                break
+                return chain[-1:], False
             if following[0] in chain:
-                return chain[chain.index(following[0]) :], True
+                circle = circle or chain[chain.index(following[0]) :]
+                break
             chain.append(following[0])
-    return min(ends, key=lambda chain: len(chain[-1].suppliers) * 100 + len(chain))[-1:], False
+    return circle, True
 
 
 # -- who waits ----------------------------------------------------------------------------------------------------------------
@@ -121,8 +120,27 @@ def _need(stuck: Any, pipe: Pipe, units: list[Unit]) -> tuple[str, list[Any]]:
 
 def _mutex_need(mutex: Mutex, units: list[Unit]) -> tuple[str, list[Any]]:
     holder = mutex.holder
-    held = f", held since {holder.short}" if holder is not None and mutex.held is not None else ""
-    return f"buffer token {mutex.number}{held}", _suppliers(units, mutex, [mutex.unit])
+    if holder is None or mutex.held is None:
+        return f"buffer token {mutex.number}", _next_owner(mutex)
+    return f"buffer token {mutex.number}, held since {holder.short}", _givers(mutex.held, mutex)
+
+
+def _next_owner(mutex: Mutex) -> list[Any]:
+    """The queue whose turn it is to take the token."""
+    pipes = [*mutex.unit.pipes.values(), mutex.unit.scalar]
+    turn = (mutex, mutex.serving)
+    return [pipe for pipe in pipes for call in pipe.queue if call.site.step is lock and turn in call.tickets]
+
+
+def _givers(pipe: Pipe, mutex: Mutex) -> list[Any]:
+    """The holder, if it still gives the token back before any further lock; the scalar unit, if that may yet tell it to."""
+    for call in pipe.queue:
+        if call.site.step is unlock and mutex in call.tickets:
+            return [pipe]
+        if call.site.step is lock and any(one is mutex for one, _ in call.tickets):
+            return []
+    unit = pipe.unit
+    return [] if unit.finished or isinstance(unit.paused, Pipe) and unit.paused is not unit.scalar else [unit.scalar]
 
 
 def _setters(units: list[Unit], counter: Counter) -> list[Unit]:
@@ -140,4 +158,4 @@ def _gives(call: Call, stuck: Any) -> bool:
         return call.unit.flag(call) is stuck
     if call.site.step is set_cross_core:
         return stuck in call.unit.posted_to(call)
-    return call.site.step is unlock and stuck in (call.tickets or ())
+    return False

@@ -77,7 +77,9 @@ class Domain:
                 self._compare(one, one.adders, ADD, (where, queue, call, target, READ))
         if not where.defined:
             self._require_defined(where, call, target)
-        where.readers[queue.index] = (queue.index, queue.epoch, call, target)
+        before = where.readers.get(queue.index)
+        first = before and (before[4] or before)  # for reports: the first read since the bytes were written
+        where.readers[queue.index] = (queue.index, queue.epoch, call, target, first)
 
     def write(self, where: Footprint, queue: Any, call: Any, target: Any) -> None:
         if not self.written:
@@ -149,7 +151,7 @@ class Domain:
 
 def _foreign(records: dict[int, tuple]) -> dict[int, tuple]:
     for record in records.values():
-        return {ANYONE: (0, FOREIGN, *record[2:])}
+        return {ANYONE: (0, FOREIGN, *record[2:4], None)}
     return records
 
 

@@ -112,7 +112,7 @@ class Machine:
                 pipe.done = max(pipe.done, unit.now)
                 self.end = max(self.end, pipe.done)
         if any(not unit.finished or any(pipe.queue for pipe in unit.pipes.values()) for unit in units):
-            raise explain(self, units)
+            raise explain(units)
         if self.watched:
             self.report.leftovers(units, self.groups, self.counters)
 

@@ -1,9 +1,9 @@
 """Pipes: in-order queues of one core, and the scalar unit, which is a pipe that issues to the others.
 
-A call is stepped as soon as it is at the head and what it waits for is there. Time rides along: when a call starts follows from when the
-queue is free, when it was issued and when what it waited for happened, so the order in which the simulator steps does not matter to
-it. ``done`` is when all work so far has taken effect, ``free`` when the next call may start (a transfer that is on its way does not hold its
-queue).
+A call is stepped as soon as it is at the head and what it waits for is there. Time rides along: when a call starts follows from
+when the queue is free, when it was issued and when what it waited for happened, so the order in which the simulator steps does not
+matter to it. ``done`` is when all work so far has taken effect, ``free`` when the next call may start (a transfer that is on its way
+does not hold its queue).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Pipe:
         """Later calls start behind the release, and know what it knew."""
         if release.time > self.after:
             self.after, self.cause = release.time, release.call  # type: ignore[assignment]
-        self.clock = joined(self.clock, release.index, release.epoch, release.clock)
+        self.clock = joined(self.clock, release.queue, release.epoch, release.clock)
 
     def barrier(self) -> None:
         """Later calls start when all before is done; for MTE2 that is news to its own clock."""
@@ -149,7 +149,8 @@ class Pipe:
 
     def spend(self, call: Call, cycles: float, latency: float) -> None:
         """Books a call: it holds the queue for ``cycles`` and has its effect ``latency`` later."""
-        start, cause = self.free, None
+        start: float = self.free
+        cause: Any = None
         if call.issued > start:
             start, cause = call.issued, "issue"
         if self.after > start:
@@ -217,7 +218,7 @@ class ScalarUnit(Pipe):
                 self.machine.gaps.append((unit.now, release.time, self, release.call))
             unit.now = release.time
         self.epoch += 1  # what it issues from now on knows more
-        self.clock = joined(self.clock, release.index, release.epoch, release.clock)
+        self.clock = joined(self.clock, release.queue, release.epoch, release.clock)
 
     def spend(self, call: Call, cycles: float, latency: float) -> None:
         unit = self.unit

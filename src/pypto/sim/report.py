@@ -1,7 +1,7 @@
 """Findings of a run: hazards as catalogue errors with both places, the bytes, and the order that is missing.
 
-The first finding stops the run, or findings are collected. A read of undefined bytes waits until the end: where the write is merely
-late, it is a race, and the race says more.
+The first race stops the run, or findings are collected. Other findings wait until the end: a read of undefined bytes is a race
+where the write is merely late, a flag that may be set twice mostly lacks the same edge as a race; the race says more.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from pypto.cores.enums import PipeType
 from pypto.errors.base import UserError
-from pypto.errors.simulation import DataRace, FlagSetTwice, TooManySets, UndefinedRead, UnlockNotHeld, UnpairedSync
+from pypto.errors.simulation import DataRace, Deadlock, FlagSetTwice, TooManySets, UndefinedRead, UnlockNotHeld, UnpairedSync
 from pypto.sim.calls import Call
 from pypto.sim.clocks import FOREIGN
 from pypto.sim.footprint import Footprint, common
@@ -37,6 +37,7 @@ class Report:
         if key in self.seen:
             return
         self.seen.add(key)
+        error.located = True  # type: ignore[attr-defined]
         if late:
             self.late.append(error)
         elif self.collect:
@@ -44,13 +45,14 @@ class Report:
         else:
             raise error
 
-    def finish(self) -> None:
-        """Findings that waited for the end."""
-        for error in self.late:
-            if not self.collect:
-                raise error
-            self.findings.append(error)
-        self.late = []
+    def finish(self, stopped_by: UserError | None = None) -> None:
+        """Findings that waited for the end; where something else ends the run, it mentions them."""
+        late, self.late = self.late, []
+        self.findings += late if self.collect else []
+        if isinstance(stopped_by, Deadlock):
+            stopped_by.notes = (*stopped_by.notes, *(f"before that, {one.message.format_map(one.facts)}" for one in late))
+        elif late and not self.collect and stopped_by is None:
+            raise late[0]
 
     # -- races ----------------------------------------------------------------------------------------------------------------
 
@@ -58,12 +60,15 @@ class Report:
         """``earlier`` is the record that was there, ``later`` the access that met it."""
         where, record, role = earlier
         here, queue, call, target, my_role = later
+        if role == READ and record[4] and record[4][1] > queue.clock[record[0]]:
+            record = record[4]
         first = _Access(where, record[2], record[3], role, record[1] == FOREIGN)
         second = _Access(here, call, target, my_role, False)
-        if _comes_too_early(where, queue, role, my_role):
+        if _comes_too_early(where, queue, role, my_role) or _came_too_early(where, role, my_role):
             first, second = second, first
         key = ("race", *sorted((first.call.site.index, second.call.site.index)), domain.label)
-        self.add(_race(domain, first, second), key)
+        alone = queue.index == record[0] and record[1] != FOREIGN  # two loads: a reader between them says more
+        self.add(_race(domain, first, second), key, late=alone)
 
     # -- undefined bytes ------------------------------------------------------------------------------------------------------
 
@@ -85,16 +90,17 @@ class Report:
     def too_many(self, call: Call, counter: Counter) -> None:
         key = ("sets", call.site.index, counter.label)
         if counter.limit == 1:
-            self.add(FlagSetTwice(span=call.site.place, call=call.short, event=counter.label), key)
+            self.add(FlagSetTwice(span=call.site.place, call=call.short, event=counter.label), key, late=True)
             return
         self.add(
             TooManySets(span=call.site.place, call=call.short, count=counter.posted, event=counter.label, limit=counter.limit),
             key,
+            late=True,
         )
 
     def not_held(self, call: Call, mutex: Mutex) -> None:
         error = UnlockNotHeld(span=call.site.place, call=call.short, token=mutex.number)
-        self.add(error, ("unlock", call.site.index, mutex.number))
+        self.add(error, ("unlock", call.site.index, mutex.number), late=True)
 
     def leftovers(self, units: Iterable[Any], groups: Iterable[Any], counters: dict[Any, Counter]) -> None:
         """Sets that nobody waited for, tokens that nobody gave back, products that nobody took."""
@@ -112,14 +118,21 @@ class Report:
         for counter in [*shared, *counters.values()]:
             found += [(f"{counter.label} was set and not waited for", token.call) for token in counter.tokens]
         if found:
-            self.add(_unpaired(found), ("unpaired", *(call.site.index for _, call in found)))
+            self.add(_unpaired(found), ("unpaired", *dict.fromkeys(call.site.index for _, call in found)), late=True)
 
 
 def _unpaired(found: list[tuple[str, Call]]) -> UnpairedSync:
     summary, call = found[0]
+    several: dict[tuple[str, Any], list[Call]] = {}
+    for text, one in found:
+        several.setdefault((text, one.site), []).append(one)
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    notes = tuple(f"{text}: {call.short}" for text, call in found)
+    notes = tuple(f"{text}: {_times(calls)}" for (text, _), calls in several.items())
     return UnpairedSync(span=call.site.place, summary=summary + more, notes=notes)
+
+
+def _times(calls: list[Call]) -> str:
+    return calls[0].short if len(calls) == 1 else f"{len(calls)} times, last {calls[-1].short}"
 
 
 class _Access:
@@ -138,6 +151,11 @@ def _comes_too_early(where: Footprint, queue: Any, role: int, my_role: int) -> b
     """A reader that was told of the write before the one it meets was to read that: the other write came too early."""
     rival = where.rival
     return role == WRITE and my_role == READ and rival is not None and rival[1] <= queue.clock[rival[0]]
+
+
+def _came_too_early(where: Footprint, role: int, my_role: int) -> bool:
+    """A read of bytes that nothing had written was to come after this write."""
+    return role == READ and my_role == WRITE and not where.defined
 
 
 def _race(domain: Domain, first: _Access, second: _Access) -> DataRace:

@@ -38,8 +38,8 @@ def simulate(
     mappings. ``chip``: name, path of a chip file, or None for the program's own. ``check``: True raises the first hazard, ``"collect"``
     gathers them in ``findings``, False looks for none (bounds and deadlocks are always found). ``timing`` False leaves out cycles and
     trace. ``seed``: an adversarial schedule with random durations; values of a right program do not change. ``permissive``: tiles
-    may reach beyond their memory. ``assertions``: ``"stop"`` or ``"continue"`` at a ``pto_assert`` that fails. ``observer`` may have methods
-    ``printed(text)``, ``called(pipe, call)``, ``breakpoint(call, names)``.
+    may reach beyond their memory. ``assertions``: ``"stop"`` or ``"continue"`` at a ``pto_assert`` that fails. ``observer`` may have
+    methods ``printed(text)``, ``called(pipe, call)``, ``breakpoint(call, names)``.
 
     Raises the classes of ``pypto.errors.simulation``, those of the operations, and what the arguments deserve. An error has the
     attribute ``simulation``: the result as far as it went.
@@ -66,6 +66,7 @@ def simulate(
             machine.run(arguments)
         report.finish()
     except UserError as error:
+        report.finish(stopped_by=error)
         error.simulation = _result(machine)  # type: ignore[attr-defined]
         raise
     return _result(machine)

@@ -12,8 +12,8 @@ from pypto.sim.clocks import Release
 class Counter:
     """Sets that wait to be taken, oldest first: a flag inside a core (holds one), a cross-core event (holds fifteen).
 
-    ``label`` names it in reports, ``setter`` who is expected to set it. Whether it may hold more than ``limit`` is judged by order, not by what
-    happened this time: set number n must be behind the wait for number n - limit.
+    ``label`` names it in reports, ``setter`` who is expected to set it. Whether it may hold more than ``limit`` is judged by order,
+    not by what happened this time: set number n must be behind the wait for number n - limit.
     """
 
     __slots__ = ("label", "limit", "posted", "report", "setter", "taken", "tokens", "waiter")

@@ -57,9 +57,9 @@ def placed(error: UserError, call: Call) -> UserError:
     """The error with the place of the call, and where it happened."""
     if error.span is None and call.site.place is not None:
         error.span, error.chain = call.site.place, call.site.place.callers
-    note = f"on {call.where}"
-    if note not in error.notes:
-        error.notes = (*error.notes, note)
+    if not getattr(error, "located", False):
+        error.notes = (*error.notes, f"on {call.where}")
+        error.located = True  # type: ignore[attr-defined]
     return error
 
 
@@ -110,7 +110,7 @@ def lock(pipe: Pipe, call: Call) -> bool:
         call.progress += 1
     pipe.begin(call)
     for mutex, _ in tickets:
-        if mutex.last is not None and mutex.last.index != pipe.index:
+        if mutex.last is not None and mutex.last.queue != pipe.index:
             pipe.acquire(mutex.last)
     return True
 
@@ -168,7 +168,7 @@ def operate_in_phase(pipe: Pipe, call: Call) -> bool:
         unit_flag.waiting = call
         return pipe.wait_for(unit_flag)
     pipe.begin(call)
-    if unit_flag.last is not None and unit_flag.last.index != pipe.index:
+    if unit_flag.last is not None and unit_flag.last.queue != pipe.index:
         pipe.acquire(unit_flag.last)
     operate(pipe, call)
     if phase in FINAL:

@@ -70,7 +70,7 @@ class Unit:
 
     def _noted(self, error: UserError) -> UserError:
         """An error of an expression has no call: say on which core it was."""
-        if not any(self.name in note for note in error.notes):
+        if not getattr(error, "located", False):
             error.notes = (*error.notes, f"on the scalar unit of {self.name}")
         return error
 
