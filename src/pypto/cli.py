@@ -42,6 +42,14 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets")
     one.set_defaults(command=run)
 
+    one = commands.add_parser(
+        "profile", help="run a script of pypto_pro kernels: report, timeline and other preloads of every launch"
+    )
+    one.add_argument("name", metavar="script", help="script to run")
+    one.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    one.add_argument("--output", default="profile", metavar="FOLDER", help="where timelines go (default: profile)")
+    one.set_defaults(command=profile)
+
     one = commands.add_parser("show", help="print a kernel's program at each step of compilation")
     one.add_argument("kernel", help="script.py::kernel (the script is run, and must call the kernel), or a saved .program")
     one.add_argument("--step", default="", help="only steps whose name contains this")
@@ -78,6 +86,22 @@ def run(parsed: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def profile(parsed: argparse.Namespace) -> int:
+    """``pypto profile``: every launch of the script, in words on the screen and as pages in a folder."""
+    from pypto_pro.runtime.profiling import profiling, save
+
+    parsed.module = False
+    with profiling() as launches:
+        status = run(parsed)
+    for launched in launches:
+        print(f"\n{launched}")
+    if not launches:
+        print("no pypto_pro kernel was launched")
+    for path in save(launches, parsed.output):
+        print(f"wrote {path}")
+    return status
 
 
 def show(parsed: argparse.Namespace) -> int:

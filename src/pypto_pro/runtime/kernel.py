@@ -19,6 +19,7 @@ from pypto_pro.runtime.arguments import host_tensor, pointer_memory, scalar_valu
 from pypto_pro.runtime.compilation import Compiled, Definition, Request, compile_kernel
 from pypto_pro.runtime.datatypes import bind_datatypes
 from pypto_pro.runtime.fingerprint import Seen
+from pypto_pro.runtime.profiling import note, predictions
 from pypto_pro.runtime.running import fastest_preload, run
 from pypto_pro.runtime.shape_policy import bind_shape, bind_static, static_signature
 from pypto_pro.runtime.targets import target
@@ -110,7 +111,11 @@ class TileKernel:
         values, shapes = self._values(signature, given)
         compiled = self._chosen(specialisation, shapes, values, launch.block_dim)
         self.last_compiled = compiled
+        others: dict[int, float] = {}
+        if self.definition.pipeline is not None:
+            others = predictions(functools.partial(self.compiled_for, specialisation, shapes), values, launch.block_dim)
         self.last_report = run(compiled, values, launch.block_dim)
+        note(self.definition.kernel, self.last_report, others)
 
     def _chosen(
         self, specialisation: Specialisation, shapes: Mapping[str, tuple], values: Mapping[str, Any], blocks: int

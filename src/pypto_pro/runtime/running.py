@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pypto.cores.program import TileProgram, walk
 from pypto.errors.base import UserError
 from pypto.sim.run import simulate
 from pypto_pro.errors.launching import ReadBeforeBound
+from pypto_pro.frontend.tidy import names_read
 from pypto_pro.runtime.compilation import Compiled
 from pypto_pro.runtime.simulation import settings
 
@@ -37,7 +40,19 @@ def run(compiled: Compiled, values: Mapping[str, Any], block_dim: int, observer:
             observer=observer or Printer(),
         )
     except UnboundLocalError as error:
-        raise ReadBeforeBound(name=str(error).partition("'")[2].partition("'")[0].removeprefix("n_")) from error
+        raise _unbound(compiled.program, error) from error
+
+
+def _unbound(program: TileProgram, error: UnboundLocalError) -> ReadBeforeBound:
+    """A variable that no path has bound, at the first statement that reads it."""
+    name = str(error).partition("'")[2].partition("'")[0].removeprefix("n_")
+    for core in program.cores:
+        for statement in walk(core.body):
+            place = getattr(statement, "place", None)
+            own = replace(statement, **{part: () for part in ("body", "then", "otherwise") if hasattr(statement, part)})
+            if place is not None and name in names_read((own,)):
+                return ReadBeforeBound(name=name, span=place)
+    return ReadBeforeBound(name=name)
 
 
 # -- preload="auto" -----------------------------------------------------------------------------------------------------------
@@ -57,7 +72,7 @@ def fastest_preload(compile_for: Callable[[int], Compiled], values: Mapping[str,
     refused: UserError | None = None
     for preload in CANDIDATES:
         try:
-            cycles = _cycles(compile_for(preload), values, block_dim)
+            cycles = cycles_of(compile_for(preload), values, block_dim)
         except UserError as error:  # too deep for the slots, or too few event ids
             refused = refused or error
             continue
@@ -69,6 +84,7 @@ def fastest_preload(compile_for: Callable[[int], Compiled], values: Mapping[str,
     return best[1]
 
 
-def _cycles(compiled: Compiled, values: Mapping[str, Any], block_dim: int) -> float:
+def cycles_of(compiled: Compiled, values: Mapping[str, Any], block_dim: int) -> float:
+    """Simulated cycles of a launch on copies of its arguments."""
     copies = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
     return simulate(compiled.program, copies, block_dim=block_dim, check=False, observer=Silent()).cycles
