@@ -185,8 +185,10 @@ class NzStore(UserError, ValueError):
 
 class PackedWindow(UserError, ValueError):
     code = 0xF00002
-    message = "{operation}: four-bit elements lie two in a byte; "
+    message = (
+        "{operation}: four-bit elements lie two in a byte; "
         "offset {offset}, extent {extent} and strides {strides} must keep pairs together"
+    )
     help = "even offsets and extents along the axis of stride 1; pl.set_stride(tensor, [columns, 1]) counts elements"
 
 
