@@ -19,12 +19,13 @@ from blackbox import python
 from pypto.errors.base import UserError
 
 HERE = Path(__file__).parent
-PROGRAMS = sorted((HERE / "programs").glob("*.py"))
+PROGRAMS = sorted(program for room in ("programs", "pipeline") for program in (HERE / room).glob("*.py"))
 
 # Classes that no program reaches, and why.
 UNREACHED = {
     "EnginesDiffer": "only a defect of an engine raises it; tests/runtime covers it",
     "SyntaxMistake": "base of the syntax errors, never raised itself",
+    "PipelineMistake": "base of what the pipeline refuses, never raised itself",
     "CarriedExtentChanges": "the valid shape of a carried tensor may change; a guard of the passes",
     "KernelNotFound": "no command looks kernels up by name yet",
     "ContainerChanged": "changes of containers are carried; a guard for containers that cannot be",
@@ -81,7 +82,7 @@ def raised(program):
 def rendering(program):
     """The error and its text without machine paths and addresses."""
     error = raised(program)
-    text = str(error).replace(str(program), f"programs/{program.name}").replace(str(HERE), "")
+    text = str(error).replace(str(program), f"{program.parent.name}/{program.name}").replace(str(HERE), "")
     if program.stem == "RecursionWithoutEnd":  # the stack may end at any part of the line
         text = re.sub(r"\|\s+\^+", "| ^", text)
     return error, re.sub(r"0x[0-9a-f]{6,}", "0x…", text) + "\n"

@@ -219,8 +219,8 @@ class EventIdTwice(PipelineMistake):
 
 
 class TooFewEventIds(PipelineMistake):
-    message = "pipeline: the buffers that share addresses need {needed} event ids even with one each, {free} of 16 are free"
-    help = "give a group one id for all of its tiles, for instance fwd_ids=[0], or do not share addresses\n{table}"
+    message = "pipeline: needs {total} event ids, has 16: {needed} more than declared even with one each, {free} are free"
+    help = "give a group one id for all of its tiles, for instance fwd_ids=[0], or do not share addresses"
 
 
 class OverlapSlotCounts(PipelineMistake):
@@ -308,8 +308,8 @@ class PreloadTooDeep(PipelineMistake):
 
 class ReuseOverwrites(PipelineMistake):
     message = (
-        "pipeline: address reuse requires '{reader}' to finish before '{writer}': "
-        "'{first}' and '{second}' share addresses, and '{writer}' overwrites '{first}' before '{reader}' reads it"
+        "pipeline: address reuse requires the reads of '{first}' in '{reader}' to finish before '{writer}' writes '{second}', "
+        "which lies on the same addresses: here they come after it"
     )
     help = "move '{second}' to addresses of its own"
 

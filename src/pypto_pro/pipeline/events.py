@@ -103,8 +103,10 @@ def _allocate(kernel: Kernel, graph: Graph, edges: list[Edge], channels: Sequenc
             wanted[position] = 1
             events.warnings.append(_degraded(edges[position]))
     if sum(wanted) > len(free):
-        place = edges[-1].target.stage.call
-        raise kernel.fail(TooFewEventIds, place, needed=sum(wanted), free=len(free), table=budget(channels, edges))
+        total = EVENTS - len(free) + sum(wanted)
+        error = kernel.fail(TooFewEventIds, edges[-1].target.stage.call, total=total, needed=sum(wanted), free=len(free))
+        error.notes = ("who needs them:\n" + budget(channels, edges),)
+        raise error
     found, start = {}, 0
     for number, (edge, count) in enumerate(zip(edges, wanted, strict=True)):
         ids = tuple(free[start : start + count])

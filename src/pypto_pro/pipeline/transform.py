@@ -25,9 +25,9 @@ from pypto_pro.pipeline.implied import Order
 from pypto_pro.pipeline.overlaps import check_overlaps, overlapping, regions
 from pypto_pro.pipeline.picks import rewrite_picks
 from pypto_pro.pipeline.placement import Placement, place
-from pypto_pro.pipeline.reading import Reading, read
+from pypto_pro.pipeline.reading import Reading, Trace, read
 from pypto_pro.pipeline.rotation import check_body, check_outside, check_rotation
-from pypto_pro.pipeline.structure import Kernel, PipelineLoop, find_loops, set_delays
+from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall, find_loops, set_delays
 from pypto_pro.pipeline.text import module_text, without_pipeline
 
 RESERVED = "_pl_"
@@ -41,6 +41,7 @@ class LoopReport:
     graph: Graph
     events: Events
     placement: Placement
+    traces: Mapping[StageCall, Trace]
 
     @property
     def delays(self) -> tuple[int, ...]:
@@ -137,7 +138,7 @@ def _pipeline(kernel: Kernel, loop: PipelineLoop, reading: Reading, auto_mutex: 
     snapshot = keep(kernel, loop, reading)
     write(kernel, loop, placement, snapshot)
     rewrite_picks(kernel, reading, snapshot.picks)
-    return LoopReport(loop, graph, events, placement)
+    return LoopReport(loop, graph, events, placement, traces)
 
 
 def _notes(loop: PipelineLoop) -> list[str]:
