@@ -61,7 +61,8 @@ def synchronize(device: Any = None) -> None:
 def get_device_name(device: Any = None) -> str:
     from pypto.platforms import platform
 
-    return DEVICE_NAMES.get(platform.npuarch, DEVICE_NAME)
+    tile_level = "pypto_pro" in sys.modules and os.environ.get("PYPTOPRO_JIT_ARCH", "a5") == "a5"  # its kernels are for the 950
+    return DEVICE_NAMES["DAV_3510"] if tile_level else DEVICE_NAMES.get(platform.npuarch, DEVICE_NAME)
 
 
 def _memory() -> tuple[int, int]:
