@@ -21,7 +21,11 @@ def pass_verify_print(*values: Any, cond: Any = 1) -> None:
         return
     condition = number_of(cond)
     if condition is None:
-        raise WrongCall(function="pass_verify_print", problem=f"cond is an int or a symbolic scalar, got {type(cond).__name__}")
+        raise WrongCall(
+            function="pass_verify_print",
+            problem=f"cond is an int or a symbolic scalar, got {type(cond).__name__}",
+            signature="pypto.pass_verify_print(*values, cond=1)",
+        )
     if isinstance(condition, (int, float)):
         if condition:
             print_when_run(*values)

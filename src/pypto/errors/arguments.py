@@ -44,6 +44,7 @@ class TooFewTensors(UserError, RuntimeError):
 class MissingArgument(UserError, RuntimeError):
     code = 0xF00003
     message = "kernel '{kernel}': Missing required non-tensor argument '{name}'."
+    help = "pass it by name: {kernel}(..., {name}=value), or give the parameter a default"
 
 
 class TensorForConstant(UserError, RuntimeError):
@@ -55,6 +56,7 @@ class TensorForConstant(UserError, RuntimeError):
 class TooManyArguments(UserError, RuntimeError):
     code = 0xF00003
     message = "kernel '{kernel}': Too many positional arguments: it takes {expected}, got {got}"
+    help = "the parameters are those of `def {kernel}(...)`, in that order"
 
 
 class UnknownKeywords(UserError, RuntimeError):
@@ -66,11 +68,13 @@ class UnknownKeywords(UserError, RuntimeError):
 class RepeatedArgument(UserError, RuntimeError):
     code = 0xF00003
     message = "kernel '{kernel}': argument '{name}' is given twice, by position and by keyword"
+    help = "drop one of the two, for example: {kernel}(..., {name}=value)"
 
 
 class NotATensorArgument(UserError, TypeError):
     code = 0xF00001
     message = "kernel '{kernel}': Input {index} '{name}' must be a torch.Tensor (or a numpy or DLPack array), got {got}"
+    help = "torch.tensor(values) and np.array(values) make one of a list"
 
 
 class TensorInContainer(UserError, TypeError):
@@ -121,6 +125,7 @@ class RankMismatch(UserError, ValueError):
         "kernel '{kernel}': The number of dimensions of {ordinal} input tensor '{name}' ({got}) does not match "
         "the number in its definition ({expected})"
     )
+    help = "reshape the argument to {expected} axes, or leave the rank open: {name}: pypto.Tensor([...], dtype)"
 
 
 class ShapeMismatch(UserError, ValueError):
@@ -129,6 +134,7 @@ class ShapeMismatch(UserError, ValueError):
         "kernel '{kernel}': The shape of {ordinal} input tensor '{name}' {got} does not match the shape of input tensor definition "
         "{expected} (axis {axis})"
     )
+    help = "pass a tensor of that shape, or let the axis vary: pypto.DYNAMIC in place of its size in the annotation of '{name}'"
 
 
 class DynamicSizesDiffer(UserError, ValueError):
@@ -155,11 +161,13 @@ class OverlappingArguments(UserError, ValueError):
 class WrongScalar(UserError, TypeError):
     code = 0xF00001
     message = "kernel '{kernel}': run-time scalar '{name}' must be an int (64 bits) or a float, got {got}"
+    help = "pass a plain number, for example int(value); for other things leave the annotation of '{name}' out"
 
 
 class FromTorchType(UserError, TypeError):
     code = 0xF00001
     message = "from_torch(): input type {got} is not supported, a torch.Tensor is expected"
+    help = "pypto.from_torch(torch.tensor(values)); kernels take numpy arrays as they are"
 
 
 class FromTorchContiguous(UserError, RuntimeError):
@@ -171,11 +179,13 @@ class FromTorchContiguous(UserError, RuntimeError):
 class FromTorchDtype(UserError, ValueError):
     code = 0xF00002
     message = "from_torch(): the dtype {got} has no counterpart in pypto"
+    help = "convert it first, for example tensor.float() or tensor.to(torch.bfloat16)"
 
 
 class RunArgument(UserError, PyptoRtError, TypeError):
     code = 0xF00001
     message = "_device_run_once_data_from_host(): argument {index} must be a Tensor made by pypto.from_torch, got {got}"
+    help = "wrap it: pypto.from_torch(tensor)"
 
 
 class RunArgumentShape(UserError, PyptoRtError, RuntimeError):
@@ -187,3 +197,4 @@ class RunArgumentShape(UserError, PyptoRtError, RuntimeError):
 class RunArgumentCount(UserError, PyptoRtError, RuntimeError):
     code = 0xF00003
     message = "_device_run_once_data_from_host(): the function '{name}' has {expected} tensor(s), got {got}"
+    help = 'pass one tensor per argument of `with pypto.function("{name}", ...)`, in that order'

@@ -23,6 +23,7 @@ class NoSource(UserError, RuntimeError):
 
 class UnsupportedStatement(SyntaxMistake):
     message = "Unsupported syntax: `{what}` is not supported in a kernel"
+    help = "write it with assignments, calls, `if`, `for` and `assert`"
 
 
 class VariableArguments(SyntaxMistake):
@@ -48,6 +49,7 @@ class ReturnInBranch(SyntaxMistake):
 
 class LoopTarget(SyntaxMistake):
     message = "{text}"
+    help = "bind plain names in the `for` statement, exactly as many as the loop gives"
 
 
 # -- names ------------------------------------------------------------------------------------------------------------------
@@ -56,6 +58,7 @@ class LoopTarget(SyntaxMistake):
 class UnboundName(UserError, NameError):
     code = 0xF00004
     message = "name '{name}' is not defined"
+    help = "bind it before, import it, or pass it to the kernel as an argument"
 
 
 class UnboundLocal(UserError, UnboundLocalError):
@@ -100,6 +103,7 @@ class EscapedTensor(UserError, RuntimeError):
 class LoopArguments(UserError, TypeError):
     code = 0xF00001
     message = "pypto.{function} takes 1 to 3 positional arguments (stop; start, stop; start, stop, step), got {count}"
+    help = "for i in pypto.{function}(start, stop, step)"
 
 
 class LoopKeyword(UserError, TypeError):
@@ -117,11 +121,13 @@ class LoopBound(UserError, TypeError):
 class LoopStepZero(UserError, ValueError):
     code = 0xF00002
     message = "the step of pypto.{function} must not be zero"
+    help = "give a step that moves: pypto.{function}(start, stop, 1)"
 
 
 class UnrollFactor(UserError, ValueError):
     code = 0xF00002
     message = "unroll_list of pypto.{function} needs positive integers, got {got}"
+    help = "unroll_list=[4, 2, 1]"
 
 
 class DuplicateIndexName(UserError, ValueError):
@@ -201,6 +207,7 @@ class TensorIsNoNumber(UserError, TypeError):
 class UnknownAttribute(UserError, AttributeError):
     code = 0xF00004
     message = "'Tensor' object has no attribute '{name}'{nearest}"
+    help = "what a tensor has: help(pypto.Tensor)"
 
 
 class EmptyTensor(UserError, ValueError):
@@ -224,12 +231,13 @@ class HostTensorInside(UserError, TypeError):
 class ForeignFunction(UserError, TypeError):
     code = 0xF00001
     message = "{function} cannot work on a tensor of a kernel"
+    help = "use the operations of pypto, or compute it before the kernel"
 
 
 class WriteIntoView(UserError, RuntimeError):
     code = 0xF00003
     message = "writing into a view does not change '{base}'"
-    help = "write into the tensor itself: '{base}'[a:b] = value, or pypto.assemble(value, offsets, '{base}')"
+    help = "write into the tensor itself: {name}[{region}] = value, or pypto.assemble(value, [{offsets}], {name})"
 
 
 class AmbiguousWrite(UserError, RuntimeError):
@@ -258,11 +266,13 @@ class WrongCall(UserError, TypeError):
 
     code = 0xF00001
     message = "{function}(): {problem}"
+    help = "its arguments: {signature}"
 
 
 class WrongValue(UserError, ValueError):
     code = 0xF00002
     message = "{function}(): {problem}"
+    help = "its arguments: {signature}"
 
 
 class UnsupportedUse(UserError, TypeError):
@@ -270,11 +280,13 @@ class UnsupportedUse(UserError, TypeError):
 
     code = 0xF00001
     message = "{problem}"
+    help = "{advice}"
 
 
 class UnknownMember(UserError, AttributeError):
     code = 0xF00004
     message = "{problem}"
+    help = "{advice}"
 
 
 class KernelAssertion(UserError, AssertionError):
@@ -292,6 +304,7 @@ class RaiseInBranch(SyntaxMistake):
 class FunctionNested(UserError, RuntimeError):
     code = 0xF00003
     message = "function nested is not allowed: a pypto.function block or kernel is already being recorded"
+    help = "end one `with pypto.function(...)` block before the next, and call kernels outside of it"
 
 
 class TooManyPaths(UserError, RuntimeError):
@@ -309,11 +322,13 @@ class ConditionOutsideLoop(UserError, RuntimeError):
 class NoFunctionRecorded(UserError, RuntimeError):
     code = 0xF00003
     message = "there is no finished `with pypto.function(...)` block to run"
+    help = 'record one first: with pypto.function("NAME", a, b): ...'
 
 
 class NestedFunctionArguments(UserError, ValueError):
     code = 0xF00002
     message = "In nested function '{function}': {problem}"
+    help = "call '{function}' with what its annotations say, or write pypto.DYNAMIC where sizes vary"
 
 
 class TileRankTooSmall(UserError, RuntimeError):

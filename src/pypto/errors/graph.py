@@ -10,6 +10,7 @@ class ProgramSyntaxError(UserError, SyntaxError):
 
     code = 0xF00002
     message = "line {line} of the program text: {reason}: {text}"
+    help = "`pypto show file.py::kernel` prints programs in this form"
 
 
 class ParallelWritesOverlap(UserError, RuntimeError):

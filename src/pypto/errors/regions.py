@@ -8,11 +8,13 @@ from pypto.errors.base import UserError
 class TooManyEllipses(UserError, ValueError):
     code = 0xF00002
     message = "an index can have one `...` only"
+    help = "write the other axes as `:`, for example t[..., 0, :]"
 
 
 class IndexCount(UserError, IndexError):
     code = 0xF00008
     message = "too many indices: the tensor has {expected} dimension(s), {got} were given"
+    help = "use at most {expected} indices; pypto.unsqueeze(t, 0) adds an axis"
 
 
 class IndexKind(UserError, ValueError):
@@ -24,6 +26,7 @@ class IndexKind(UserError, ValueError):
 class SliceStep(UserError, ValueError):
     code = 0xF00002
     message = "a slice of a tensor must have step 1, got {step}"
+    help = "take what lies in between, too, and choose with pypto.index_select(t, dim, index)"
 
 
 class SliceExtent(UserError, ValueError):
@@ -35,16 +38,19 @@ class SliceExtent(UserError, ValueError):
 class SliceEmpty(UserError, ValueError):
     code = 0xF00002
     message = "the slice {start}:{stop} of axis {axis} has no extent"
+    help = "the stop of a slice lies behind its start: t[{stop}:{start}]"
 
 
 class IndexOutOfRange(UserError, IndexError):
     code = 0xF00008
     message = "index {index} is out of range for axis {axis} with size {size}"
+    help = "indices run from 0 to size - 1; -1 is the last"
 
 
 class GatherAxis(UserError, TypeError):
     code = 0xF00001
     message = "in t[dim:index] with a tensor index, dim must be an int, got {got}"
+    help = "t[0:index], or pypto.gather(t, 0, index)"
 
 
 class StoreShape(UserError, ValueError):
@@ -56,6 +62,7 @@ class StoreShape(UserError, ValueError):
 class StoreRank(UserError, ValueError):
     code = 0xF00002
     message = "a value of rank {got} cannot be written through {expected} slice(s)"
+    help = "give the value one axis per slice: pypto.reshape(value, shape), or write t[i : i + 1, :] = value"
 
 
 class StoreType(UserError, TypeError):
@@ -79,6 +86,7 @@ class StoreValue(UserError, TypeError):
 class ViewArguments(UserError, ValueError):
     code = 0xF00002
     message = "view(): {problem}"
+    help = "pypto.view(x, [rows, columns], [row, column], valid_shape=[...])"
 
 
 class AssembleArguments(UserError, ValueError):
@@ -102,8 +110,10 @@ class ReshapeInplace(UserError, ValueError):
 class ReshapeSize(UserError, ValueError):
     code = 0xF00002
     message = "reshape(): {got} has not as many elements as {expected}"
+    help = "the sizes must multiply to the same number; -1 is not inferred across a DYNAMIC axis"
 
 
 class MovedNotTensor(UserError, TypeError):
     code = 0xF00001
     message = "{got} type cannot be moved to Tensor"
+    help = "out.move(pypto.full(shape, number, dtype)), or out[...] = number for one element"

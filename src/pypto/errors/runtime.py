@@ -14,6 +14,7 @@ class RegionOutOfBounds(UserError, IndexError):
 class IndexOutOfBounds(UserError, IndexError):
     code = 0xF21005
     message = "{operation}: index {index} is outside axis {axis} of size {size}"
+    help = "limit it: pypto.min(pypto.max(index, 0), size - 1), or correct the table that holds it"
 
 
 class ReadUnwritten(UserError, RuntimeError):
@@ -25,11 +26,13 @@ class ReadUnwritten(UserError, RuntimeError):
 class ShapesDisagree(UserError, ValueError):
     code = 0xFC0000
     message = "Tensor shape must be consistent or broadcast compatible, but at run time {first} differs from {second} for op: {operation}"
+    help = 'pass tensors whose sizes agree, or write pypto.frontend.dynamic("n") for axes that must be equal'
 
 
 class ValidShapesDisagree(UserError, ValueError):
     code = 0xFC0000
     message = "{operation}: valid extents disagree at run time: {first} and {second}"
+    help = "give both the same valid_shape, or limit one: pypto.view(t, shape, offsets, valid_shape=[...])"
 
 
 class PartialNotRepresentable(UserError, ValueError):
@@ -41,31 +44,37 @@ class PartialNotRepresentable(UserError, ValueError):
 class ValidShapeOutOfBounds(UserError, ValueError):
     code = 0xFC0000
     message = "{operation}: valid extent {extent} of axis {axis} is outside 0 to {size}"
+    help = "valid_shape=[pypto.max(pypto.min(extent, size), 0), ...]"
 
 
 class NegativeExtent(UserError, ValueError):
     code = 0xF21003
     message = "extent {extent} of axis {axis} is negative"
+    help = "limit it: pypto.max(extent, 0)"
 
 
 class LoopStepZeroInRun(UserError, ValueError):
     code = 0xF00002
     message = "loop step is 0"
+    help = "use a step that is never 0, for example pypto.max(step, 1)"
 
 
 class DivisionByZeroInRun(UserError, ZeroDivisionError):
     code = 0xF00002
     message = "Division or Mod by zero."
+    help = "guard the divisor: pypto.max(divisor, 1), or put the division under `if divisor != 0:`"
 
 
 class AccumulatorOverflow(UserError, OverflowError):
     code = 0xF21003
     message = "matmul: an int32 accumulator wraps around (checked mode); |sum| reaches {magnitude}"
+    help = "split the sum: add products over parts of the inner axis in DT_FP32"
 
 
 class CarriedExtentChanges(UserError, ValueError):
     code = 0xF21003
     message = "a loop carries a tensor whose valid shape changes from {first} to {second}"
+    help = "give it the same valid_shape in every iteration, or write it into a pypto.tensor"
 
 
 class ScalarNotFiniteInRun(UserError, ValueError):

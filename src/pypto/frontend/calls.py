@@ -17,7 +17,7 @@ from pypto.errors.frontend import ForeignFunction, NoSource, SymbolicInNative, S
 from pypto.errors.symbols import NotConcrete
 from pypto.frontend.expressions import items, iterate
 from pypto.frontend.frames import Frame
-from pypto.frontend.functions import InterpretedFunction, bind
+from pypto.frontend.functions import InterpretedFunction, bind, shown_signature
 from pypto.frontend.interpret import Interpreter, evaluates
 from pypto.frontend.python import code_of
 from pypto.frontend.symbolic import SymbolicScalar, symbolic_max, symbolic_min
@@ -189,10 +189,18 @@ def refuse_foreign(function: Any, arguments: tuple[Any, ...]) -> None:
 def own_failure(function: Any, error: Exception) -> Exception:
     """What an exception of one of our functions is: a wrong argument, or a defect."""
     name = name_of(function)
-    facts: dict[str, Any] = {"function": name, "problem": str(error).removeprefix(f"{name}() ")}
+    problem = str(error).removeprefix(f"{name}() ")
+    facts: dict[str, Any] = {"function": name, "problem": problem, "signature": f"pypto.{name}{_signature(function)}"}
     if isinstance(error, NameError):
         return InternalError(f"{type(error).__name__}: {error}", step=f"trace, {name_of(function)}")
     return WrongCall(**facts) if isinstance(error, (TypeError, AttributeError)) else WrongValue(**facts)
+
+
+def _signature(function: Any) -> str:
+    try:
+        return shown_signature(inspect.signature(function))
+    except (TypeError, ValueError):  # made in C
+        return "(...)"
 
 
 def in_native(function: Any, error: NotConcrete) -> UserError:

@@ -72,11 +72,17 @@ def signature_of(code: Code, defaults: dict[str, Any]) -> inspect.Signature:
     )
 
 
+def shown_signature(signature: inspect.Signature) -> str:
+    """Parameters and defaults, for messages: ``(input, dim=-1)``."""
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+
+
 def bind(code: Code, signature: inspect.Signature, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
     """Values of all parameters, defaults included; a call that does not fit is the user's mistake."""
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError as error:
-        raise WrongCall(function=code.name, problem=str(error))
+        raise WrongCall(function=code.name, problem=str(error), signature=f"{code.name}{shown_signature(signature)}")
     bound.apply_defaults()
     return bound.arguments

@@ -7,6 +7,7 @@ One handler per node type, entered in two tables by the sibling modules: ``expre
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 import sys
 import threading
@@ -142,7 +143,19 @@ def about_ours(error: Exception) -> UserError | None:
         traceback = traceback.tb_next
     if traceback is None or not traceback.tb_frame.f_globals.get("__name__", "").startswith("pypto.frontend."):
         return None
-    return (UnsupportedUse if isinstance(error, TypeError) else UnknownMember)(problem=str(error))
+    if isinstance(error, TypeError):
+        return UnsupportedUse(problem=str(error), advice=_instead(str(error)))
+    near = difflib.get_close_matches(error.name or "", dir(error.obj), 3)
+    return UnknownMember(problem=str(error), advice=f"did you mean {' or '.join(near)}?" if near else "see dir() of the object")
+
+
+def _instead(problem: str) -> str:
+    """What can be done with the object that Python's refusal is about."""
+    if "SymbolicScalar" in problem:
+        return "a symbolic scalar takes + - * / // %, comparisons, min, max, int and float"
+    if "Tensor" in problem:
+        return "use an operation of pypto (`pypto ops` lists them), or read one element by indexing every axis: t[i, j]"
+    return "it is a plain object of pypto: decide with == or `is`, and compute with numbers"
 
 
 def note_place(error: Exception, tracer: Tracer) -> None:

@@ -68,9 +68,18 @@ def read_region(
     else:
         attributes = {"shape": tuple(shape), "offsets": tuple(offsets), "valid": None if valid is None else tuple(valid)}
         part = tracer.record("view", [tensor], attributes)
-    base = tensor._name or tensor.described()
-    part._frozen = lambda: WriteIntoView(base=base)
+    base, name = tensor._name or tensor.described(), tensor._name if tensor._name.isidentifier() else "t"
+    part._frozen = lambda: WriteIntoView(base=base, name=name, region=_slices(shape, offsets), offsets=_listed(offsets))
     return part
+
+
+def _listed(scalars: Sequence[Scalar]) -> str:
+    return ", ".join(str(as_user(s)) for s in scalars)
+
+
+def _slices(shape: Sequence[Scalar], offsets: Sequence[Scalar]) -> str:
+    """The region as a user writes it."""
+    return ", ".join(f"{as_user(o)}:{as_user(ir.add(o, s))}" for o, s in zip(offsets, shape, strict=True))
 
 
 def with_axes(tracer: Tracer, tensor: Tensor, added: Sequence[int] = (), dropped: Sequence[int] = ()) -> Tensor:

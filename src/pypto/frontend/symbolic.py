@@ -297,6 +297,16 @@ class SymbolicScalar:
     __rshift__ = __rrshift__ = _refused(">>", "divide by a power of two with //")
     __xor__ = __rxor__ = _refused("^", "compare with !=")
     __abs__ = _refused("abs()", "write x.max(-x)")
+    __round__ = _refused("round()", "write int(x + 0.5) for a float; an int is whole already")
+    __floor__ = _refused("math.floor()", "write x // 1")
+    __ceil__ = _refused("math.ceil()", "write -(-x // 1)")
+    __trunc__ = _refused("math.trunc()", "write int(x)")
+
+    def __divmod__(self, other: Any) -> tuple[SymbolicScalar, SymbolicScalar]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[SymbolicScalar, SymbolicScalar]:
+        return other // self, other % self
 
     def __neg__(self) -> SymbolicScalar:
         return SymbolicScalar(ir.neg(self.scalar))

@@ -47,6 +47,9 @@ class OpenLoop:
     sequence: int
 
 
+_DYNAMIC = "(Dynamic shape tensors are not allowed as operation operands)"  # the reference's words
+
+
 class Tracer:
     """Implements ``ops.table.Recorder``; the interpreter drives it. One tracer per attempt to trace one kernel."""
 
@@ -297,16 +300,11 @@ class Tracer:
         return None
 
     def _note_dynamic(self, name: str, operands: tuple[Any, ...], span: Span | None) -> None:
-        for operand in operands:
-            if isinstance(operand, Value) and not operand.type.is_static:
-                self.warn(
-                    f"{name}(): an operand with a DYNAMIC axis is fine on the CPU, an NPU refuses it "
-                    "(Dynamic shape tensors are not allowed as operation operands)",
-                    help="take a view of static shape inside pypto.loop",
-                    portability=True,
-                    span=span,
-                )
-                return
+        """Said about the first such operation of a kernel: usually all of them are."""
+        dynamic = any(isinstance(operand, Value) and not operand.type.is_static for operand in operands)
+        if dynamic and not any(said.endswith(_DYNAMIC) for said, *_ in self.watch.warnings):
+            headline = f"{name}(): an operand with a DYNAMIC axis is fine on the CPU, an NPU refuses it {_DYNAMIC}"
+            self.warn(headline, help="take a view of static shape inside pypto.loop", portability=True, span=span)
 
     # -- effects -----------------------------------------------------------------------------------------------------------------
 

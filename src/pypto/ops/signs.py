@@ -124,7 +124,7 @@ def lrelu(other: Any, negative_slope: Any = 0.01) -> Any:
         if not math.isfinite(slope.value):
             raise ScalarNotFinite(operation="lrelu", argument="negative_slope", value="NaN" if math.isnan(slope.value) else "inf")
         if slope.value < 0:
-            raise NegativeSlope(operation="lrelu", value=slope.value)
+            raise NegativeSlope(operation="lrelu", value=negative_slope)
     return record("lrelu", [handle, slope])
 
 
