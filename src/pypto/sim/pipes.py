@@ -223,6 +223,8 @@ class ScalarUnit(Pipe):
     def spend(self, call: Call, cycles: float, latency: float) -> None:
         unit = self.unit
         start = unit.now
+        if not cycles:
+            return
         unit.now = self.free = self.done = start + cycles
         self.busy += cycles
         self.machine.trace.append((start, unit.now, self, call.site, call.iteration))

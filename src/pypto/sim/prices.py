@@ -24,6 +24,9 @@ class Prices:
 
     def of(self, call: Call) -> tuple[float, float, float]:
         """Cycles on the pipe, the same when global memory has to be fetched from DDR, and the latency behind."""
+        if call.site.pipe is PipeType.S and not call.site.row.cost:  # an access to a memory; the rest is part of issuing
+            cycles = self.chip.cycles["scalar"] if set(call.site.roles) - {"-"} else 0.0
+            return cycles, cycles, 0.0
         element = _element(call)
         cycles = first = latency = 0.0
         for name, amount in self._work(call):
@@ -40,8 +43,6 @@ class Prices:
         row = call.site.row
         if row.work is not None:
             return row.work(call)  # type: ignore[arg-type]
-        if call.site.pipe is PipeType.S and not row.cost:
-            return ()
         names = row.cost or (row.name,)
         amount = largest(call)
         return [(name, amount) for name in names]

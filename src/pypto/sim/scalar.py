@@ -18,6 +18,7 @@ from typing import Any
 
 from pypto.cores import program as p
 from pypto.cores.enums import PipeType
+from pypto.diagnostics import Span
 from pypto.dtypes import DataType
 from pypto.errors.base import InternalError
 from pypto.ops.tile.table import find
@@ -30,17 +31,28 @@ HELPERS: dict[str, Any] = {
     name: getattr(values, name)
     for name in ("element", "set_element", "quotient", "remainder", "ratio", "single", "wrapped", "converted", "is_null", "steps")
 }
+FILE = "<scalar unit>"  # of the generator, in tracebacks
 HELPERS["element_types"] = DataType.__members__
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """``start(unit, arguments)`` makes the generator; ``sites`` are its instructions, ``declarations`` its tiles and groups."""
+    """``start(unit, arguments)`` makes the generator; ``sites`` are its instructions, ``places`` where its lines come from."""
 
     program: p.CoreProgram
     start: Callable[..., Iterator[None]]
     sites: tuple[Site, ...]
     source: str
+    places: dict[int, Span]
+
+    def place_of(self, error: BaseException) -> Span | None:
+        """Where in the user's text the scalar unit was when it raised."""
+        step, line = error.__traceback__, 0
+        while step is not None:
+            if step.tb_frame.f_code.co_filename == FILE:
+                line = step.tb_lineno
+            step = step.tb_next
+        return self.places.get(line)
 
 
 class _Writer:
@@ -49,6 +61,8 @@ class _Writer:
     def __init__(self, program: p.CoreProgram) -> None:
         self.program = program
         self.lines: list[str] = []
+        self.places: list[Span | None] = []
+        self.place: Span | None = None
         self.indent = 1
         self.loops: list[tuple[str, str]] = []  # name for people, code of the iteration
         self.sites: list[Site] = []
@@ -57,6 +71,7 @@ class _Writer:
 
     def write(self, line: str) -> None:
         self.lines.append("    " * self.indent + line)
+        self.places.append(self.place)
 
     def refer(self, kind: str, value: Any) -> str:
         """A name for an object that has no text."""
@@ -83,6 +98,7 @@ class _Writer:
 
     def body(self, statements: tuple[p.Statement, ...]) -> None:
         for statement in statements:
+            self.place = getattr(statement, "place", None) or self.place
             _STATEMENTS[type(statement)](self, statement)
 
     def iteration(self) -> str:
@@ -305,14 +321,15 @@ _STATEMENTS: dict[type, Callable[[_Writer, Any], None]] = {
 # -- the whole ----------------------------------------------------------------------------------------------------------------
 
 
-def _generate(program: p.CoreProgram) -> tuple[_Writer, str]:
+def _generate(program: p.CoreProgram) -> tuple[_Writer, str, dict[int, Span]]:
     writer = _Writer(program)
     writer.body(program.body)
     head = ["def scalar_unit(unit, arguments):", "    scalar = unit.scalar"]
     head += [f"    issue_{pipe} = unit.pipe({pipe!r}).issue" for pipe in sorted(writer.pipes)]
     head += ["    for name in (): yield name"]  # a generator, also without instructions
     head += [f"    if {name!r} in arguments: n_{name} = arguments[{name!r}]" for name in sorted(names_in(program.body))]
-    return writer, "\n".join([*head, *writer.lines]) + "\n"
+    places = {number: place for number, place in enumerate(writer.places, start=len(head) + 1) if place is not None}
+    return writer, "\n".join([*head, *writer.lines]) + "\n", places
 
 
 def source_of(program: p.CoreProgram) -> str:
@@ -329,10 +346,10 @@ def compiled(program: p.CoreProgram) -> Compiled:
     found = _CACHE.get(id(program))
     if found is not None and found.program is program:
         return found
-    writer, source = _generate(program)
+    writer, source, places = _generate(program)
     scope: dict[str, Any] = dict(writer.names)
-    exec(compile(source, f"<scalar unit of the {program.core.name.lower()} core>", "exec"), scope)
-    found = Compiled(program, scope["scalar_unit"], tuple(writer.sites), source)
+    exec(compile(source, FILE, "exec"), scope)
+    found = Compiled(program, scope["scalar_unit"], tuple(writer.sites), source, places)
     if len(_CACHE) >= _CACHE_LIMIT:
         _CACHE.pop(next(iter(_CACHE)))
     _CACHE[id(program)] = found

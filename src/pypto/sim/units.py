@@ -8,7 +8,7 @@ from typing import Any
 from pypto.cores import program as p
 from pypto.cores.enums import CoreType, CrossCoreSyncMode, PipeType, SyncCoreType
 from pypto.cores.types import Struct
-from pypto.errors.base import UserError
+from pypto.errors.base import InternalError, UserError
 from pypto.errors.simulation import EventRange, NullAccess
 from pypto.errors.tiles import AssertionFailed
 from pypto.sim.calls import Call, Site
@@ -67,10 +67,14 @@ class Unit:
             self.finished = True
         except UserError as error:
             raise self._noted(error) from None
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, NameError) as error:
+            place = self.machine.codes[self.kind].place_of(error)
+            raise InternalError(f"{type(error).__name__}: {error} at {place}", step="scalar unit") from error
 
     def _noted(self, error: UserError) -> UserError:
-        """An error of an expression has no call: say on which core it was."""
+        """An error of an expression has no call: find its place, say on which core it was."""
         if not getattr(error, "located", False):
+            error.span = error.span or self.machine.codes[self.kind].place_of(error)
             error.notes = (*error.notes, f"on the scalar unit of {self.name}")
         return error
 
