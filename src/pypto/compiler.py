@@ -26,6 +26,7 @@ from pypto.diagnostics import warn
 from pypto.errors.base import InternalError, UserError
 from pypto.ir.program import Program, Storage
 from pypto.ir.symbols import Number, Symbol, kind_of
+from pypto.runtime.monitor import entered
 
 ENGINES = ("cpu", "reference", "compare")
 
@@ -68,6 +69,7 @@ class Log:
 
     def step(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         start = time.perf_counter()
+        entered(name)
         try:
             output = function(*arguments)
         except (UserError, KeyboardInterrupt, MemoryError):

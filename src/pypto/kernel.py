@@ -46,6 +46,7 @@ from pypto.options import scopes as options
 from pypto.options.scopes import Scope
 from pypto.runtime import kept
 from pypto.runtime.fast import fast_call
+from pypto.runtime.monitor import entered, watched
 
 del _methods, _machine, _guard  # imported because it completes Tensor; because the first call should not pay for importing them
 
@@ -281,8 +282,10 @@ class Kernel:
                 Traced(stored.program, watch, stored.written), reload(stored.program, stored.generated, stored.object_bytes)
             )
         start = time.perf_counter()
-        traced = trace_kernel(self.__wrapped__, call.arguments, self.__name__)
-        made = Variant(traced, compile_program(traced.program))
+        with watched(self.__name__):
+            entered("trace")
+            traced = trace_kernel(self.__wrapped__, call.arguments, self.__name__)
+            made = Variant(traced, compile_program(traced.program))
         if parts is not None:
             kept.keep(self.__wrapped__, parts, traced, made.executable, time.perf_counter() - start)
         return made

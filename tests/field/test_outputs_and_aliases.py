@@ -31,7 +31,7 @@ def half_written(out: pypto.Tensor([8, 16], FP32)):
 
 
 def test_fc_002_reading_the_part_nobody_wrote_is_an_error(engine):
-    with mistake("t", at="t + 1.0"):
+    with mistake("'t'", "[4, 0]", "is made at", 't = pypto.tensor([8, 16], FP32, "t")', at="t + 1.0"):
         half_written(nans(8, 16))
 
 
@@ -131,7 +131,7 @@ def overlapping_in_parallel(out: pypto.Tensor([12, 8], FP32)):
 
 
 def test_fc_008_overlapping_writes_of_a_parallel_loop_are_diagnosed():
-    with mistake("parallel", "out", "0", "1"):
+    with mistake("parallel", "'out'", "iterations 0 and 1", "bytes 64 to 127"):
         overlapping_in_parallel(nans(12, 8))
 
 

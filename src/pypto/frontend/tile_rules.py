@@ -26,7 +26,8 @@ def check(row: Operation, operands: Sequence[Operand], results: Sequence[TensorT
     if type is None:
         return
     if len(tile) < type.rank:
-        raise TileRankTooSmall(operation=row.name, tile=list(tile), got=len(tile), expected=type.rank)
+        gave = f"{list(tile)} for the shape [{', '.join(map(str, type.shape))}]"
+        raise TileRankTooSmall(operation=row.name, tile=gave, got=len(tile), expected=type.rank)
     if len(tile) > type.rank:
         warn(
             f"{row.name}(): the tile shape {list(tile)} has {len(tile)} entries for rank {type.rank}; an NPU refuses it",

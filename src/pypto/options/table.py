@@ -15,7 +15,6 @@ INT32_MAX = 2147483647  # largest value of the 32-bit options, tensor API sectio
 # What an option does today. The option page prints these words.
 ACTIVE = "active"
 NPU = "kept for the NPU model; no effect on the CPU"
-KEPT = "accepted, no effect"
 
 
 @dataclass(frozen=True)
@@ -194,12 +193,20 @@ HOST = _family(
         Option(
             "compile_stage", "int", 0, "a CompStage; anything but ALL_COMPLETE compiles and does not run", 0, 5, effect=ACTIVE
         ),
-        Option("compile_monitor_enable", "int", 1, "watchdog: off, on, on with pass detail", 0, 2, effect=KEPT),
+        Option("compile_monitor_enable", "int", 1, "watchdog: off, on, on with pass detail", 0, 2, effect=ACTIVE),
         Option(
-            "compile_timeout", "int", 600, "seconds until a warning about total compile time; 0: never", 0, INT32_MAX, effect=KEPT
+            "compile_timeout",
+            "int",
+            600,
+            "seconds until a warning about total compile time; 0: never",
+            0,
+            INT32_MAX,
+            effect=ACTIVE,
         ),
-        Option("compile_timeout_stage", "int", 0, "seconds until a warning about one stage; 0: never", 0, INT32_MAX, effect=KEPT),
-        Option("compile_monitor_print_interval", "int", 60, "seconds between progress lines", 0, INT32_MAX, effect=KEPT),
+        Option(
+            "compile_timeout_stage", "int", 0, "seconds until a warning about one stage; 0: never", 0, INT32_MAX, effect=ACTIVE
+        ),
+        Option("compile_monitor_print_interval", "int", 60, "seconds between progress lines", 0, INT32_MAX, effect=ACTIVE),
     ],
 )
 
