@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pypto.cores.enums import FillPadMode, MemorySpace, QuantMode, RoundMode, TensorLayout, TilePad
+from pypto.cores.enums import CoreType, FillPadMode, MemorySpace, QuantMode, RoundMode, TensorLayout, TilePad
 from pypto.errors import tile_vectors, tiles
 from pypto.errors.base import UserError
 from pypto.ops.tile.table import find
@@ -86,7 +86,7 @@ STATIC = [
     (tile_vectors.PadShapes, "fillpad", (t(shape=(32, 32), pad=TilePad.zero), t()), {}),
     (tile_vectors.PadShapes, "fillpad", (t(shape=(8, 32), pad=TilePad.zero), t()), {"mode": FillPadMode.EXPAND}),
     (tile_vectors.PadNotInPlace, "fillpad", (t(pad=TilePad.max), t()), {"mode": FillPadMode.INPLACE}),
-    (tile_vectors.PadNotInPlace, "fillpad_inplace", (t(pad=TilePad.max), t(space=MAT)), {}),
+    (tile_vectors.PadNotInPlace, "fillpad_inplace", (t(pad=TilePad.max), t(shape=(16, 64))), {}),
     (tile_vectors.QuantOffsetMissing, "quant", (t(U8), t(), t(shape=(16, 1), layout=DN)), {"mode": QuantMode.ASYM}),
     (tile_vectors.GatherKeyword, "gather", (t(), t(), t(I32), t(I32)), {"cmp_mode": 4}),
     (tile_vectors.MaskTooSmall, "lt", (t(U8, (8, 32)), t(fixed=(16, 32)), t()), {}),
@@ -157,6 +157,13 @@ def test_at_the_instruction(case):
 def test_texts(golden):
     lines = [text_of(case, running=False) for case in STATIC] + [text_of(case, running=True) for case in RUNNING]
     golden("tile_vector_messages", "\n\n".join(lines) + "\n")
+
+
+def test_vector_tiles_belong_to_vector_cores():
+    with pytest.raises(tiles.WrongCore, match="runs on the vector core, but stands in a cube section"):
+        check("add", (t(), t(), t()), {}, CoreType.CUBE)
+    with pytest.raises(tiles.WrongCore):
+        check("expands", (t(F16, space=MAT, layout=NZ), 0.0), {}, CoreType.VECTOR)
 
 
 def test_padding_its_own_tile():

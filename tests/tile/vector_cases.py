@@ -59,16 +59,21 @@ class Call:
     chip: Any = field(default_factory=lambda: chip("950"))
 
 
-def check(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], addresses: dict[int, int] | None = None) -> None:
+def check(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], core: CoreType | None = None) -> None:
     """The row's static check; equal operands are one tile."""
     given = []
     for position, one in enumerate(operands):
         kind = one.type() if isinstance(one, Operand) else None
-        address = (addresses or {}).get(position, 1000 + 32 * [id(other) for other in operands].index(id(one))) if kind else None
+        address = 1000 + 32 * [id(other) for other in operands].index(id(one)) if kind else None
         given.append(None if one is None else StaticOperand(f"x{position}", kind, None if kind else one, address))
     known = {key: value for key, value in attributes.items() if not isinstance(value, Operand)}
     types = {key: value.type() for key, value in attributes.items() if isinstance(value, Operand)}
-    find(name).check(StaticCall(name, tuple(given), known, types, chip("950"), CoreType.VECTOR))
+    find(name).check(StaticCall(name, tuple(given), known, types, chip("950"), core or core_of(operands)))
+
+
+def core_of(operands: tuple[Any, ...]) -> CoreType:
+    """The core whose memory holds the first operand."""
+    return CoreType.CUBE if getattr(operands[0], "space", None) is MemorySpace.Mat else CoreType.VECTOR
 
 
 def touches_of(call: Call) -> list[Any]:

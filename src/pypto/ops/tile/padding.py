@@ -89,12 +89,10 @@ def _check_pad_shapes(call: StaticCall, out: Tile, src: Tile) -> None:
 def _check_in_place(call: StaticCall, out: Tile, src: Tile) -> None:
     one, other = _address(call, 0), _address(call, 1)
     problem = ""
-    if out.space is not src.space:
-        problem = f"out is in {out.space.name}, src in {src.space.name}"
+    if out.shape != src.shape:
+        problem = f"their shapes are {list(out.shape)} and {list(src.shape)}"
     elif one is not None and other is not None and one != other:
         problem = f"their addresses are {one:#x} and {other:#x}"
-    elif out.shape != src.shape:
-        problem = f"their shapes are {list(out.shape)} and {list(src.shape)}"
     if problem:
         raise PadNotInPlace(operation=call.operation, problem=problem)
 

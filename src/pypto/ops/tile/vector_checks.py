@@ -24,7 +24,16 @@ from pypto.errors.tile_vectors import (
     VectorShapeRefused,
     VectorTilesMustDiffer,
 )
-from pypto.ops.tile.checks import argument_name, attribute, kind_of, operand, require_dtype, require_space, require_tile
+from pypto.ops.tile.checks import (
+    argument_name,
+    attribute,
+    kind_of,
+    operand,
+    require_core,
+    require_dtype,
+    require_space,
+    require_tile,
+)
 from pypto.ops.tile.table import StaticCall, StaticOperand
 
 Rule = Callable[[StaticCall], None]
@@ -47,11 +56,12 @@ def tiles_of(call: StaticCall, positions: Sequence[int]) -> list[tuple[int, Tile
 
 
 def in_spaces(spaces: tuple[MemorySpace, ...], *positions: int) -> Rule:
-    """These operands are tiles, in one of these memories."""
+    """These operands are tiles, in one of these memories, of the core that executes the call."""
 
     def check(call: StaticCall) -> None:
         for index in positions:
             require_space(call, require_tile(call, index), argument_name(call, index), *spaces)
+            require_core(call, require_tile(call, index))
 
     return check
 
