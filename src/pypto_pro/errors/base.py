@@ -57,7 +57,7 @@ class ParserError(UserError, RuntimeError):
 
     code = UNKNOWN_CODE
 
-    def __init__(self, text: str | None = None, *, hint: str | None = None, note: str | None = None, **rest: Any) -> None:
+    def __init__(self, text: str | None = None, /, *, hint: str | None = None, note: str | None = None, **rest: Any) -> None:
         self.place: Span | None = None
         super().__init__(**rest)
         self.message = text if text is not None else type(self).message.format_map(self.facts)  # type: ignore[misc]
@@ -140,7 +140,7 @@ class SSAViolationError(ParserError):
 
     code = 0xF00007
 
-    def __init__(self, text: str | None = None, *, previous_span: Span | None = None, **rest: Any) -> None:
+    def __init__(self, text: str | None = None, /, *, previous_span: Span | None = None, **rest: Any) -> None:
         super().__init__(text, **rest)
         self.previous_span = location(previous_span) if previous_span is not None else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
@@ -17,6 +16,7 @@ from pypto_pro.frontend.entry import parse_kernel, read_core
 from pypto_pro.frontend.state import Unit
 from pypto_pro.language.enums import FunctionType as Kind
 from pypto_pro.runtime.compilation import Definition, Request, pipelined, source_of
+from pypto_pro.runtime.scopes import caller_locals
 from pypto_pro.runtime.shape_policy import bind_static
 from pypto_pro.runtime.targets import target
 
@@ -71,7 +71,7 @@ def function(fn: Any = None, *, type: Kind = Kind.Opaque, strict_ssa: bool = Fal
 
     Raises the parser classes. Methods of a ``pl.program`` class are read when the class is complete.
     """
-    snapshot = dict(sys._getframe(1).f_locals)
+    snapshot = caller_locals()
 
     def read(fn: Any) -> ParsedFunction:
         if not isinstance(fn, FunctionType):
@@ -87,7 +87,7 @@ def function(fn: Any = None, *, type: Kind = Kind.Opaque, strict_ssa: bool = Fal
 
 def program(cls: Any = None, *, strict_ssa: bool = False) -> Any:
     """Reads the ``pl.function`` methods of a class (without their ``self``); raises when there is none."""
-    snapshot = dict(sys._getframe(1).f_locals)
+    snapshot = caller_locals()
 
     def read(cls: Any) -> ParsedProgram:
         if not isinstance(cls, type):
@@ -169,7 +169,7 @@ def kernel(
     pipeline: Any = None,
 ) -> Any:
     """Like ``pl.jit`` without launching: keeps the source and the names it sees, to be read for one core at a time."""
-    snapshot = dict(sys._getframe(1).f_locals)
+    snapshot = caller_locals()
     if not isinstance(auto_mutex, bool):
         raise JitArgument(name="auto_mutex", expected="True or False", got=repr(auto_mutex))
 

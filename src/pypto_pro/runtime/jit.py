@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import sys
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
@@ -12,10 +11,12 @@ from typing import Any
 from pypto.dtypes import DataType
 from pypto_pro.errors.launching import JitArgument, JitKeywords, NotAKernelFunction
 from pypto_pro.errors.tiling import KeyParameterClash, KeyVariableClash
+from pypto_pro.frontend.state import cells_of
 from pypto_pro.language.typing import Ptr, Tensor
 from pypto_pro.runtime.compilation import Definition
 from pypto_pro.runtime.datatypes import check_datatype
 from pypto_pro.runtime.kernel import TileKernel
+from pypto_pro.runtime.scopes import caller_locals
 from pypto_pro.runtime.targets import check_arch
 from pypto_pro.runtime.tilingkey import TilingKeySchema
 
@@ -52,7 +53,7 @@ def jit(
     """
     if unknown:
         raise JitKeywords(names=", ".join(sorted(unknown)))
-    snapshot = dict(sys._getframe(1).f_locals)
+    snapshot = caller_locals()
     _check_arguments(auto_mutex, pipeline)
     schema = TilingKeySchema(tiling_key) if tiling_key is not None else None
     options = (check_arch(arch), auto_mutex, name, pipeline, schema, datatype)
@@ -81,7 +82,7 @@ def make_kernel(function: Any, snapshot: Mapping[str, Any], options: tuple) -> A
         raise NotAKernelFunction(what="pl.jit", got=type(function).__name__)
     symbols = check_datatype(function, datatype, schema) if datatype is not None else {}
     _check_key(function, snapshot, schema)
-    if not is_tile_kernel(function):
+    if not is_tile_kernel(function, snapshot):
         return _plain(function)
     definition = Definition(function, snapshot, auto_mutex, pipeline, name or "")
     return functools.update_wrapper(TileKernel(definition, arch, schema, symbols), function)
@@ -95,15 +96,16 @@ def _plain(function: FunctionType) -> Callable[..., Any]:
     return call
 
 
-def is_tile_kernel(function: FunctionType) -> bool:
+def is_tile_kernel(function: FunctionType, snapshot: Mapping[str, Any]) -> bool:
     """Whether a parameter is annotated as a tensor, pointer or element type, also in quotes."""
+    scope = {**function.__globals__, **snapshot, **cells_of(function)}
     annotations = {name: value for name, value in function.__annotations__.items() if name != "return"}
-    return any(_is_kernel_annotation(value) for value in annotations.values())
+    return any(_is_kernel_annotation(value, scope) for value in annotations.values())
 
 
-def _is_kernel_annotation(value: Any) -> bool:
+def _is_kernel_annotation(value: Any, scope: Mapping[str, Any]) -> bool:
     if isinstance(value, str):
-        return _text_is_kernel(value)
+        return _text_is_kernel(value) or _is_kernel_annotation(scope.get(value), {})
     return isinstance(value, (Tensor, Ptr, DataType)) or value in (Tensor, Ptr)
 
 
