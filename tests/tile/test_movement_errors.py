@@ -377,7 +377,7 @@ WRONG = {
     ),
     "cross-core pipe": (
         errors.PipeRefused,
-        "pipe PipeType.MTE3",
+        "pipe MTE3 does not exist",
         lambda: check("wait_cross_core", core=CUBE, pipe=PipeType.MTE3, event_id=1),
     ),
     "token id": (

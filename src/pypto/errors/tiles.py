@@ -224,7 +224,7 @@ class MutexNotOnChip(UserError, ValueError):
 
 class PipeRefused(UserError, ValueError):
     code = 0xF00002
-    message = "{operation}: {argument} {got} is out of range on the {core} core; possible: {possible}"
+    message = "{operation}: {argument} {got} does not exist on the {core} core; possible: {possible}"
 
 
 class SamePipe(UserError, ValueError):
@@ -309,7 +309,7 @@ class ElementOutOfBounds(UserError, IndexError):
 
 class ElementRank(UserError, ValueError):
     code = 0xF00002
-    message = "{operation}: {got} indices but container has rank {rank}"
+    message = "{operation}: {needs}{got} indices but container has rank {rank}"
 
 
 class ElementIndexKind(UserError, TypeError):

@@ -58,9 +58,8 @@ def _check_index(call: StaticCall, kind: Tile | Tensor) -> None:
     given = operand(call, 1)
     values = offset_values(given)
     if values is not None and len(values) != len(kind.shape):
-        if len(values) == 1:
-            raise ElementRank(operation=f"{call.operation}: requires 1D container,", got=1, rank=len(kind.shape))
-        raise ElementRank(operation=call.operation, got=len(values), rank=len(kind.shape))
+        needs = "one index requires 1D container: " if len(values) == 1 else ""
+        raise ElementRank(operation=call.operation, needs=needs, got=len(values), rank=len(kind.shape))
     parts = given if isinstance(given, tuple) else (given,)
     for one in parts:
         _check_integer(call, one)

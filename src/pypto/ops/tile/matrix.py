@@ -282,14 +282,14 @@ _row("matmul", "dst_tile lhs_tile rhs_tile bias_tile?", "dst = lhs @ rhs (+ bias
 _row("matmul_acc", "dst_tile acc_tile lhs_tile rhs_tile", "dst = acc + lhs @ rhs.", "pl.matmul_acc(acc, acc, left, right)")
 _row(
     "matmul_mx",
-    "dst_tile lhs_tile rhs_tile scale_a scale_b",
+    "dst_tile lhs_tile rhs_tile scale_a? scale_b?",
     "Product of block-scaled operands.",
     "pl.matmul_mx(acc, left, right, scale_left, scale_right)",
     mx=True,
 )
 _row(
     "matmul_mx_acc",
-    "dst_tile acc_tile lhs_tile rhs_tile scale_a scale_b",
+    "dst_tile acc_tile lhs_tile rhs_tile scale_a? scale_b?",
     "dst = acc + product of block-scaled operands.",
     "pl.matmul_mx_acc(acc, acc, left, right, scale_left, scale_right)",
     mx=True,

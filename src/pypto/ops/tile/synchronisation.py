@@ -87,7 +87,9 @@ def _require_pipe(call: StaticCall, name: str) -> None:
     pipe, possible = call.attributes.get(name), call.chip.pipes[call.core]
     if pipe not in possible:
         listed = ", ".join(one.name for one in possible)
-        raise PipeRefused(operation=call.operation, argument=name, got=pipe, core=call.core.name.lower(), possible=listed)
+        raise PipeRefused(
+            operation=call.operation, argument=name, got=getattr(pipe, "name", pipe), core=call.core.name.lower(), possible=listed
+        )
 
 
 # -- flags inside a core ------------------------------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ def _check_barrier(call: StaticCall) -> None:
     pipe, possible = BARRIERS[call.operation], call.chip.pipes[call.core]
     if pipe is not PipeType.ALL and pipe not in possible:
         listed = ", ".join(one.name for one in possible)
-        raise PipeRefused(operation=call.operation, argument="pipe", got=pipe, core=call.core.name.lower(), possible=listed)
+        raise PipeRefused(operation=call.operation, argument="pipe", got=pipe.name, core=call.core.name.lower(), possible=listed)
 
 
 _FLAG = (

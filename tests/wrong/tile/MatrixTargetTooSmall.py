@@ -1,0 +1,15 @@
+import pypto_pro.language as pl
+
+
+@pl.jit()
+def kernel(a: pl.Tensor[[64, 128], pl.DT_FP32]):
+    with pl.section_cube():
+        acc = pl.make_tile(pl.TileType(shape=[16, 48], dtype=pl.DT_FP32, target_memory=pl.MemorySpace.Acc), addr=0x0)
+        left = pl.make_tile(
+            pl.TileType(shape=[32, 64], dtype=pl.DT_FP16, valid_shape=[32, 64], target_memory=pl.MemorySpace.Left), addr=0x0
+        )
+        right = pl.make_tile(pl.TileType(shape=[64, 48], dtype=pl.DT_FP16, target_memory=pl.MemorySpace.Right), addr=0x0)
+        pl.matmul(acc, left, right)
+
+
+kernel[None, 1](None)
