@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pypto.cores.program import TileProgram, walk
-from pypto.errors.base import UserError
+from pypto.errors.base import InternalError, UserError
 from pypto.sim.run import simulate
 from pypto_pro.errors.launching import ReadBeforeBound
 from pypto_pro.frontend.tidy import names_read
@@ -39,8 +39,10 @@ def run(compiled: Compiled, values: Mapping[str, Any], block_dim: int, observer:
             assertions="stop" if now.stop_on_assert else "continue",
             observer=observer or Printer(),
         )
-    except UnboundLocalError as error:
-        raise _unbound(compiled.program, error) from error
+    except InternalError as error:
+        if isinstance(error.__cause__, UnboundLocalError):  # the scalar unit is a Python generator with a variable per name
+            raise _unbound(compiled.program, error.__cause__) from error
+        raise
 
 
 def _unbound(program: TileProgram, error: UnboundLocalError) -> ReadBeforeBound:
