@@ -178,7 +178,9 @@ def delete(interpreter: Interpreter, frame: Frame, node: ast.Delete) -> None:
 
 @executes(ast.Expr)
 def expression(interpreter: Interpreter, frame: Frame, node: ast.Expr) -> None:
-    interpreter.value(frame, node.value)
+    value = interpreter.value(frame, node.value)
+    if isinstance(value, Tensor):
+        interpreter.tracer.note_unused(value)
 
 
 @executes(ast.Pass)

@@ -68,6 +68,7 @@ class Tracer:
         self.versions: dict[Storage, int] = {}  # number of writes so far, per root storage
         self.loaded: dict[Storage, tuple[int, int, Value]] = {}  # last whole load: block, version, value
         self.watch = Watch()
+        self.renewals: dict[Value, str] = {}  # values that are a new state of an operand, with the operation's name
         self.later: list[Callable[[], None]] = []  # prints and warnings, shown when the trace is final
         self.branch_depth = 0  # symbolic branches and device loops around the current place
 
@@ -274,7 +275,16 @@ class Tracer:
             target = operands[row.mutates[0]]
             self.store_whole(target, result if isinstance(result, Value) else result[0])
             return target
+        if row.renews and isinstance(result, Value):
+            self.renewals[result] = name
         return self.handle(result) if isinstance(result, Value) else [self.handle(value) for value in result]
+
+    def note_unused(self, tensor: Tensor) -> None:
+        """A statement that only computes a new state of a tensor has no effect, though it looks as if it had."""
+        name = self.renewals.get(tensor._value) if tensor._value is not None else None
+        if name is not None:
+            cure = f"write the result back: t.move(pypto.{name}(t, ...))"
+            self.warn(f"{name}() gives a new tensor and leaves its input as it is; here the result is dropped", help=cure)
 
     def operand(self, thing: Any) -> Operand:
         if isinstance(thing, Tensor):

@@ -143,7 +143,7 @@ class _Plan:
                     self.begin[store] = op, self.survey.position[chain[-1]]
                 return
             row = OPERATIONS.get(op.name)
-            if row is None or row.mutates != (0,) or len(op.results) != 1 or len(self.uses[value]) != 1:
+            if row is None or (row.mutates or row.renews) != (0,) or len(op.results) != 1 or len(self.uses[value]) != 1:
                 return
             chain.append(op)
             value = op.operands[0]

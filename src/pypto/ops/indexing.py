@@ -205,7 +205,7 @@ def _update(input: np.ndarray, index: np.ndarray, source: np.ndarray) -> np.ndar
     npu=Unit("MTE3", "SCATTER"),
     dtypes=UPDATED,
     chip=(F32, F16, B16, I32, I16),
-    mutates=(0,),
+    renews=(0,),
     method=True,
 )
 def scatter_update(input: Any, dim: int, index: Any, src: Any) -> Any:
@@ -213,6 +213,7 @@ def scatter_update(input: Any, dim: int, index: Any, src: Any) -> Any:
 
     Rank 2: ``input[index[i, j]] = src[i * index.shape[1] + j]``. Rank 4: ``input[ix // bs, ix % bs, 0] = src[i, j, 0]`` with
     ``ix = index[i, j]`` and ``bs = input.shape[1]``. The last of equal indices wins; one outside the input stops the kernel.
+    ``input`` itself stays as it is; ``cache.move(pypto.scatter_update(cache, -2, index, src))`` updates a cache, in place.
 
     >>> evaluate(scatter_update, [[1.0], [2.0]], -2, np.array([[1]]), [[9.0]]).tolist()
     [[1.0], [9.0]]

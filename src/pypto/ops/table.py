@@ -131,6 +131,7 @@ class Operation:
     sized: bool = False  # compute also gets ``extent=``, the valid extent of result 0
     public: bool = True  # whether ``pypto.<name>`` exists
     mutates: tuple[int, ...] = ()  # operands that the op updates: result 0 is operand 0 after the update
+    renews: tuple[int, ...] = ()  # operands of which result 0 is a new state: stored over it, the update happens in place
     notes: str = ""
     axes: Mapping[str, Any] = field(default_factory=dict)
 
