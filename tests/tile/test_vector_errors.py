@@ -29,7 +29,7 @@ def of(numbers, dtype=F32, shape=(16, 32), **facts):
 
 SAME = t(F16)
 SAME_INTEGERS = t(I32)
-SQUARE = of(np.ones((16, 16)), shape=(16, 16))
+SQUARE = of(np.ones((16, 16)), shape=(16, 16), pad=TilePad.zero)
 
 # Before anything runs: class, operation, operands, keywords.
 STATIC = [
@@ -116,6 +116,8 @@ RUNNING = [
     (tile_vectors.PartExtents, "partmax", (t(valid=(4, 4)), of(np.ones((4, 4))), of(np.ones((5, 4)))), {}),
     (tile_vectors.VectorTilesMustDiffer, "transpose", (SQUARE, SQUARE), {}),
     (tile_vectors.VectorTilesMustDiffer, "xor", (t(I32, valid=(1, 1)), of([[1]], I32), SAME_INTEGERS, SAME_INTEGERS), {}),
+    (tile_vectors.PadNotInPlace, "fillpad_inplace", (t(pad=TilePad.zero), of([[1]])), {}),
+    (tile_vectors.PadSharesStorage, "fillpad", (SQUARE, SQUARE), {}),
     (tile_vectors.ShiftRange, "shl", (t(I32, valid=(1, 3)), of([[1, 1, 1]], I32), of([[0, 31, 32]], I32)), {}),
     (tile_vectors.ShiftRange, "shrs", (t(I8, valid=(1, 3)), of([[1, 1, 1]], I8), -1), {}),
     (tile_vectors.IndexLeavesTile, "gather", (t(valid=(1, 2)), of(np.ones((2, 32))), of([[63, 64]], I32), t(I32)), {}),

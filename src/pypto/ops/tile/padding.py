@@ -39,6 +39,7 @@ def expands_shape(call: Any) -> bool:
 def fill_pad(call: Running) -> None:
     """The valid region of ``src``, and the pad value in the rest of the physical shape of ``out``."""
     out, src = call.operands
+    _expect_storage(call, out, src)
     padded = np.full(out.type.shape, pad_value(out.type), out.numpy_dtype)
     padded[: src.rows, : src.columns] = src.read()
     if not in_place(call):
@@ -47,6 +48,14 @@ def fill_pad(call: Running) -> None:
     for row, column, rows, columns in _rest(out, src):
         if rows and columns:
             out.write_block(row, column, padded[row : row + rows, column : column + columns])
+
+
+def _expect_storage(call: Running, out: TileView, src: TileView) -> None:
+    """Of slots of a ring the addresses are only known now."""
+    if in_place(call) and out.address != src.address:
+        raise PadNotInPlace(operation=call.operation, problem=f"their addresses are {out.address:#x} and {src.address:#x}")
+    if not in_place(call) and out.address == src.address:
+        raise PadSharesStorage(operation=call.operation)
 
 
 def _rest(out: TileView, src: TileView) -> list[tuple[int, int, int, int]]:
