@@ -190,9 +190,7 @@ def make_attention(slots=2, stats=3, decorate=lambda function: function):
                 with pl.section_cube():
                     scores(qi, ki, keys, q, k, q_tiles, k_tiles, left_tiles, right_tiles, acc_tiles, qk)
                 with pl.section_vector():
-                    probabilities(
-                        qi, ki, keys, causal, half, factor, mask, qk, work, p_nz, small, state, shrink_in, total_in, p
-                    )
+                    probabilities(qi, ki, keys, causal, half, factor, mask, qk, work, p_nz, small, state, shrink_in, total_in, p)
                 with pl.section_cube():
                     weighted(ki, keys, v, p, v_tiles, left_tiles, right_tiles, acc_tiles, pv)
                 with pl.section_vector():
