@@ -98,4 +98,4 @@ class EllipsisPlace(ParserTypeError):
 
 
 class NotAnnotatedAs(ParserTypeError):
-    message = "{what} '{name}' annotated as {expected}, got {got}"
+    message = "Type mismatch: {what} '{name}' annotated as {expected}, got {got}"

@@ -49,6 +49,10 @@ class MissingArgument(ParserTypeError):
     message = "{call} is missing a required argument: '{name}'"
 
 
+class MissingKeyword(ParserSyntaxError):
+    message = "{call} is missing required keyword '{name}'"
+
+
 class ArgumentKind(ParserTypeError):
     message = "{call}: '{name}' must be {expected}, got {got}"
 
@@ -67,11 +71,6 @@ class IntegerListExpected(FinalRejectionError):
 
 class DtypeArgument(FinalRejectionError):
     message = "{call}: dtype must be a dtype (pl.DT_…), got {got}"
-
-
-class WrongCore(ParserSyntaxError):
-    message = "{call} runs on a {needs} core, this is {has} code"
-    help = "put it into `with pl.section_{section}():`"
 
 
 class CheckFailed(ParserSyntaxError):

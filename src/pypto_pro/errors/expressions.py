@@ -209,10 +209,6 @@ class FieldIndex(ParserSyntaxError):
     message = "index {index} is out of bounds for the field '{name}' of {length} elements"
 
 
-class ArrayFieldValue(ParserTypeError):
-    message = "'{name}' is an array field; only its elements are scalars"
-
-
 class StructArrayIndex(ParserSyntaxError):
     message = "GetItemExpr index {index} out of bounds for a struct array of {count}"
 
@@ -245,7 +241,3 @@ class ScalarStorage(ParserTypeError):
 
 class UseOfVoid(ParserTypeError):
     message = "{text} returns nothing that could be used"
-
-
-class FunctionAsValue(ParserTypeError):
-    message = "{got} is not a value; call it"

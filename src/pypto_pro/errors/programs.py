@@ -13,4 +13,3 @@ class MissingCore(ParserSyntaxError):
 class BothCores(ParserSyntaxError):
     message = "kernel '{kernel}' has no sections, but operations of both cores"
     help = "put them into `with pl.section_cube():` and `with pl.section_vector():`"
-

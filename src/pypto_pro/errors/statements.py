@@ -5,7 +5,6 @@ from __future__ import annotations
 from pypto_pro.errors.base import (
     ParserSyntaxError,
     ParserTypeError,
-    ScopeIsolationError,
     SSAViolationError,
     UnsupportedFeatureError,
 )
@@ -130,7 +129,3 @@ class ReturnValue(ParserSyntaxError):
 class Redefinition(SSAViolationError):
     message = "Variable '{name}' is already defined"
     help = "with strict_ssa every name is bound once"
-
-
-class LeavesScope(ScopeIsolationError):
-    message = "'{name}' is not visible outside the section that binds it"

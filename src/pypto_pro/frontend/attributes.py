@@ -59,6 +59,8 @@ def attribute_of(base: Any, name: str, text: str) -> Any:
     if isinstance(base, TileHandle) and name == "valid_shape":
         return Shape(base)
     typed = getattr(base, "type", None)
+    if isinstance(base, TileHandle) and name == "shape":
+        return Static(base.type.shape)
     if name == "dtype" and hasattr(typed, "dtype"):
         return Static(typed.dtype)
     raise UnknownAttribute(name=name, got=describe(base))

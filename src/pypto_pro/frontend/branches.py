@@ -63,16 +63,18 @@ def two_paths(reader: Any, value: Number, then: list[ast.stmt], other: list[ast.
     return bool(paths)
 
 
-def _arm(reader: Any, statements: list[ast.stmt], before: dict[str, Any]) -> tuple[bool, tuple]:
+def _arm(reader: Any, statements: list[ast.stmt], before: dict[str, Any], branch: int = 1) -> tuple[bool, tuple]:
     frame = reader.frame
     frame.env = dict(before)
     frame.depth += 1
+    reader.unit.branches += branch
     outer, reader.block = reader.block, []
     try:
         return reader.statements(statements), tuple(reader.block)
     finally:
         reader.block = outer
         frame.depth -= 1
+        reader.unit.branches -= branch
 
 
 def after_loop_with_return(reader: Any, rest: list[ast.stmt], place: Any) -> bool:
@@ -83,6 +85,6 @@ def after_loop_with_return(reader: Any, rest: list[ast.stmt], place: Any) -> boo
     leave = (Break(),) if frame.loops else ()
     if frame.loops:
         frame.loops[-1].breaks.append(dict(frame.env))
-    falls, body = _arm(reader, rest, before)
+    falls, body = _arm(reader, rest, before, branch=0)
     reader.emit(If(flag.expression, leave, body, place))
     return falls

@@ -101,7 +101,7 @@ def _attempt(source: Source, core: CoreType) -> Reading:
     """Reads the kernel for one core; again where a field of the pipeline's context needs a wider type."""
     widened: dict[tuple[str, str], Any] = {}
     while True:
-        unit = Unit(core, source.chip, field_types=dict(widened), strict_ssa=source.strict_ssa)
+        unit = Unit(core, source.chip, field_types=dict(widened), strict_ssa=source.strict_ssa, kernel=source.code.name)
         try:
             program = read_core(source, unit)
         except WiderField as wider:

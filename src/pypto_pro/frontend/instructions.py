@@ -20,6 +20,7 @@ from pypto_pro.errors.calls import (
     FormatLiteral,
     IntegerListExpected,
     MissingArgument,
+    MissingKeyword,
     TooManyArguments,
     UnexpectedKeyword,
     UnknownOperation,
@@ -136,7 +137,7 @@ def _bind_keywords(row: TileOperation, arguments: Arguments, keywords: dict[str,
             given.keywords[name] = value
     for name, parameter in row.keywords.items():
         if not parameter.optional and name not in given.keywords:
-            raise MissingArgument(call=arguments.call, name=name)
+            raise MissingKeyword(call=arguments.call, name=name)
 
 
 def _attribute(arguments: Arguments, parameter: Parameter, value: Any) -> Any:

@@ -190,7 +190,7 @@ class Reader(State):
                 error.place = span
             return error
         wrapped = CheckFailed(
-            kernel=self.unit.functions[0].co_name if self.unit.functions else self.frame.code.name,
+            kernel=self.unit.kernel or self.frame.code.name,
             error=error.builtin,
             text=error.message.format_map(error.facts),
             span=span,

@@ -8,7 +8,15 @@ from typing import Any
 from pypto.cores.program import DeclareStruct, Field, SetField
 from pypto.cores.types import Struct
 from pypto.dtypes import DataType
-from pypto_pro.errors.calls import RecordEmpty, RecordField, RecordName, RecordPositional, RecordStars, StructArraySize
+from pypto_pro.errors.calls import (
+    RecordEmpty,
+    RecordField,
+    RecordName,
+    RecordPositional,
+    RecordStars,
+    StructArraySize,
+    StructInBranch,
+)
 from pypto_pro.errors.expressions import FieldIndex, NoStructField, NotAnArrayField, StructIndices
 from pypto_pro.errors.statements import FieldLength, FieldOfNothing, FieldValue, ImmutableTuple
 from pypto_pro.frontend import scalars
@@ -40,6 +48,7 @@ CONTEXT = "PipeCtx"  # kind of the struct array that the pipeline transform decl
 def struct(reader: Any, node: ast.Call) -> StructHandle:
     """``pl.struct("Name", field=value, …)``."""
     hint = reader.take_hint("record")
+    _refuse_branches(reader, "struct")
     if len(node.args) != 1:
         raise RecordPositional(
             call="struct", reason=f"takes the name and keyword fields, got {len(node.args)} positional arguments"
@@ -54,6 +63,7 @@ def struct(reader: Any, node: ast.Call) -> StructHandle:
 def struct_array(reader: Any, node: ast.Call) -> StructArrayHandle:
     """``pl.struct_array(count, "Name", field=value, …)``."""
     hint = reader.take_hint("records")
+    _refuse_branches(reader, "struct_array")
     if len(node.args) != 2:
         raise RecordPositional(call="struct_array", reason=f"takes the size, the name and keyword fields, got {len(node.args)}")
     size = reader.expression(node.args[0])
@@ -74,6 +84,11 @@ def make_tuple(reader: Any, node: ast.Call) -> Bundle:
         raise RecordPositional(call="make_tuple", reason="takes keyword fields only")
     names = _names(node, "make_tuple")
     return Bundle(tuple(reader.expression(keyword.value) for keyword in node.keywords), names)
+
+
+def _refuse_branches(reader: Any, call: str) -> None:
+    if reader.unit.branches:
+        raise StructInBranch(call=call)
 
 
 def _kind(node: ast.expr, call: str) -> str:

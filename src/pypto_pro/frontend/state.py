@@ -32,6 +32,8 @@ class Unit:
     temporaries: int = 0
     operations: set[str] = field(default_factory=set)
     strict_ssa: bool = False
+    kernel: str = ""
+    branches: int = 0  # run-time branches around the statement, those of callers included
     skipped: dict[str, tuple[int, str]] = field(default_factory=dict)  # names bound in the other core's sections
 
     def fresh(self, name: str) -> str:

@@ -14,6 +14,7 @@ from pypto_pro.errors.statements import (
     ChainedTargets,
     LoneExpression,
     ManyContexts,
+    NotAValue,
     OtherContext,
     ReturnValue,
     StandaloneAttribute,
@@ -24,7 +25,7 @@ from pypto_pro.errors.statements import (
 )
 from pypto_pro.frontend import annotations, expressions, loops, records, subscripts
 from pypto_pro.frontend.expressions import BINARY, binary_values, held
-from pypto_pro.frontend.values import Conflict, Intrinsic, Shape, Static, Void, describe, elements
+from pypto_pro.frontend.values import Intrinsic, Method, Shape, Static, Void, describe, elements
 from pypto_pro.frontend.variables import bind
 
 SECTIONS = {"section_cube": CoreType.CUBE, "section_vector": CoreType.VECTOR}
@@ -47,13 +48,9 @@ def assign(reader: Any, node: ast.Assign) -> bool:
 def assignable(value: Any) -> Any:
     if isinstance(value, Void):
         raise VoidValue(text=value.text)
-    if isinstance(value, (Conflict, Shape)):
-        return elements_of_shape(value) if isinstance(value, Shape) else value
-    return value
-
-
-def elements_of_shape(value: Shape) -> Any:
-    return subscripts.shape_bundle(value)
+    if isinstance(value, (Intrinsic, Method)):
+        raise NotAValue(got=describe(value))
+    return subscripts.shape_bundle(value) if isinstance(value, Shape) else value
 
 
 def assign_to(reader: Any, target: ast.expr, value: Any, node: ast.AST) -> None:

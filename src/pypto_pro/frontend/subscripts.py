@@ -33,6 +33,7 @@ from pypto_pro.errors.expressions import (
     TupleIndex,
     TupleIndexType,
     TupleIndices,
+    UnsupportedExpression,
 )
 from pypto_pro.errors.statements import StoreTarget
 from pypto_pro.errors.tiles import GroupIndex, GroupIndexType
@@ -217,7 +218,7 @@ def sliced(reader: Any, base: Any, parts: list[ast.expr], node: ast.AST) -> Tile
     if isinstance(base, TensorHandle):
         raise TensorSlice()
     if not isinstance(base, TileHandle):
-        raise NotSubscriptable(got=f"{describe(base)} with a slice")
+        raise UnsupportedExpression(kind="Slice")
     if len(parts) == 1:
         raise SliceOneDimension()
     if len(parts) != 2:

@@ -146,7 +146,7 @@ class KernelDef:
         signature = self.definition.signature({})
         request = _request(self.definition, signature, bind_static(signature, bound_signature))
         code, _ = pipelined(self.definition, request)
-        unit = Unit(target, request.chip, strict_ssa=self.strict_ssa)
+        unit = Unit(target, request.chip, strict_ssa=self.strict_ssa, kernel=self.func_name)
         program = read_core(source_of(self.definition, request, code), unit)
         return program, target in unit.sections
 
