@@ -262,6 +262,8 @@ class TensorMemory:
         """Another shape over the same elements, ``offset`` elements further on."""
         found = TensorMemory(self.flat, shape, self.dtype, strides, self.offset + offset)
         found.name, found.null, found.domain, found.origin = self.name, self.null, self.domain, self.origin
+        if len(found.shape) == len(self.shape):  # another rank has axes of its own
+            found.layout = self.layout
         return found
 
     def retyped(self, dtype: DataType) -> TensorMemory:
@@ -270,6 +272,7 @@ class TensorMemory:
         raw = self.flat.view(np.uint8)[start:]
         found = TensorMemory(raw[: len(raw) // size * size].view(stored(dtype)), self.shape, dtype, self.strides)
         found.name, found.null, found.domain, found.origin = self.name, self.null, self.domain, self.origin + start
+        found.layout = self.layout
         return found
 
     def span(self, offsets: Sequence[int], axes: tuple[int, int], rows: int, columns: int) -> tuple[int, int, int]:

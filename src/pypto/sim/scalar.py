@@ -22,14 +22,24 @@ from pypto.diagnostics import Span
 from pypto.dtypes import DataType
 from pypto.errors.base import InternalError
 from pypto.ops.tile.table import find
-from pypto.sim import values
 from pypto.sim.calls import Site
 from pypto.sim.expressions import code, is_expression, names_in, text
 from pypto.sim.steps import STEPS, operate, operate_in_phase, operate_on_scalar_unit
+from pypto.sim.values import (
+    converted,
+    element,
+    is_null,
+    quotient,
+    ratio,
+    remainder,
+    set_element,
+    single,
+    steps,
+    wrapped,
+)
 
 HELPERS: dict[str, Any] = {
-    name: getattr(values, name)
-    for name in ("element", "set_element", "quotient", "remainder", "ratio", "single", "wrapped", "converted", "is_null", "steps")
+    one.__name__: one for one in (element, set_element, quotient, remainder, ratio, single, wrapped, converted, is_null, steps)
 }
 FILE = "<scalar unit>"  # of the generator, in tracebacks
 HELPERS["element_types"] = DataType.__members__
