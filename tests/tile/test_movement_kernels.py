@@ -292,3 +292,49 @@ def test_scalars_of_tiles():
     expected = a.clone()
     expected[0, 0], expected[7, 15] = a[1, 1] + a[2, 3], 2.5
     assert torch.equal(out, expected)
+
+
+# -- tiles chosen where the kernel runs ---------------------------------------------------------------------------------------
+
+
+@pl.jit()
+def chosen(a: pl.Tensor[[pl.DYNAMIC, 16], FP32], out: pl.Tensor[[pl.DYNAMIC, 16], FP32]):
+    with pl.section_vector():
+        first = pl.make_tile_group(type=pl.TileType(shape=[8, 16], dtype=FP32), addrs=0, mutex_ids=[0])
+        second = pl.make_tile_group(type=pl.TileType(shape=[8, 16], dtype=FP32), addrs=0x1000, mutex_ids=[1])
+        ring = pl.make_tile_group(type=pl.TileType(shape=[8, 16], dtype=FP32), addrs=0x2000, mutex_ids=[2, 3])
+        for turn in pl.range(0, a.shape[0] // 8):
+            tile = first.current() if turn % 3 == 0 else second.current()
+            result = ring[turn % 2]
+            pl.load(tile, a, [turn * 8, 0])
+            pl.add(result, tile, tile)
+            pl.store(out, result, [turn * 8, 0])
+
+
+def test_the_tile_really_chosen_is_locked():
+    """FC-135: a ternary and an index at run time; no race, whatever the order of the pipes."""
+    a = torch.randn(80, 16)
+    for seed in range(4):
+        out = torch.zeros(80, 16)
+        with pl.simulate(seed=seed):
+            chosen[None, 1](a, out)
+        assert torch.equal(out, 2 * a)
+
+
+@pl.jit()
+def scalar_then_bulk(a: pl.Tensor[[8, 16], FP32], out: pl.Tensor[[8, 16], FP32]):
+    with pl.section_vector():
+        ring = pl.make_tile_group(type=pl.TileType(shape=[8, 16], dtype=FP32), addrs=0, mutex_ids=[0])
+        tile = ring.next()
+        pl.load(tile, a, [0, 0])
+        for column in pl.range(0, 16):
+            tile[0, column] = tile[0, column] * 2.0
+        pl.store(out, tile, [0, 0])
+
+
+def test_scalar_writes_before_a_bulk_copy_arrive():
+    """FC-137, FC-148: program order, since scalars take the token of their tile too."""
+    a, out = torch.randn(8, 16), torch.zeros(8, 16)
+    scalar_then_bulk[None, 1](a, out)
+    a[0] *= 2
+    assert torch.equal(out, a)
