@@ -581,3 +581,30 @@ def test_the_source_stays_usable_after_move(engine, tmp_path):
 def test_calling_a_kernel_returns_nothing(tmp_path):
     kernel = body(tmp_path, "out[:] = x + 1.0")
     assert kernel(integers(4, 4), nans(4, 4), 1) is None
+
+
+def test_dividing_whole_symbols_floors_and_says_so(engine, tmp_path):
+    kernel = define(
+        tmp_path,
+        """
+@jit
+def kernel(x: Tensor([DYNAMIC, 4], DT_FP32), log: Tensor([3], DT_INT32), parts: Tensor([2], DT_FP32), n: SymbolicScalar):
+    log[0] = n / 2
+    log[1] = (n * 6) / 3
+    log[2] = x.shape[0] / 4
+    parts[0:1] = full([1], 1 / float(n), DT_FP32)
+    parts[1:2] = full([1], n / 2.5 if False else float(n) / 4, DT_FP32)
+""",
+    )
+    found = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in (7, -7):
+            log, parts = np.zeros(3, np.int32), np.zeros(2, np.float32)
+            kernel(np.zeros((9, 4), np.float32), log, parts, n)
+            found.append((log.tolist(), parts))
+    for n, (log, parts) in zip((7, -7), found, strict=True):
+        assert log == [n // 2, 2 * n, 2]
+        assert np.array_equal(parts, np.array([1 / n, n / 4], np.float32))
+    told = [str(one.message) for one in caught if "fraction" in str(one.message)]
+    assert len(told) == 2 and "n / 2" in told[0] and "float(n) / 2" in told[0] and "x.shape[0] / 4" in told[1], told

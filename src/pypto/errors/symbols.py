@@ -18,7 +18,7 @@ class InvalidScalarType(UserError, TypeError):
 
     code = 0xF00001
     message = "Invalid type. `{operation}` on a symbolic scalar takes an int or a SymbolicScalar, got {got}"
-    help = "convert it first, for instance with int(...)"
+    help = "convert one of them: int(...) of the number, or float(...) of the symbolic scalar"
 
 
 class UnsupportedScalarOperation(UserError, TypeError):

@@ -17,7 +17,7 @@ from pypto.frontend.frames import Deferred, Frame, Poison
 from pypto.frontend.functions import InterpretedFunction
 from pypto.frontend.interpret import Interpreter, evaluates
 from pypto.frontend.names import bound_names
-from pypto.frontend.symbolic import SymbolicScalar
+from pypto.frontend.symbolic import SymbolicScalar, scalar_of
 from pypto.frontend.tensor import Tensor
 from pypto.frontend.values import collapse, is_symbolic, truth_of
 from pypto.ir import symbols as ir
@@ -170,7 +170,23 @@ def binary(interpreter: Interpreter, frame: Frame, node: ast.BinOp) -> Any:
     left = interpreter.value(frame, node.left)
     right = interpreter.value(frame, node.right)
     frame.node = node
-    return _BINARY[type(node.op)](left, right)
+    result = _BINARY[type(node.op)](left, right)
+    if isinstance(node.op, ast.Div) and isinstance(result, SymbolicScalar):
+        _note_flooring(interpreter, left, right)
+    return result
+
+
+def _note_flooring(interpreter: Interpreter, left: Any, right: Any) -> None:
+    """``/`` of whole symbols floors, for the sake of code written for the reference; a reader of Python expects a fraction."""
+    dividend, divisor = scalar_of(left), scalar_of(right)
+    if dividend is None or divisor is None or "float" in (ir.kind_of(dividend), ir.kind_of(divisor)):
+        return
+    if SymbolicScalar(ir.mod(dividend, divisor)).simplify().concrete_or_none() != 0:
+        fraction = f"float({left}) / {right}" if isinstance(left, SymbolicScalar) else f"{left} / float({right})"
+        interpreter.tracer.warn(
+            "`/` of whole symbolic scalars drops the fraction, as `//` does",
+            help=f"write // to say so, or {fraction} for the fraction",
+        )
 
 
 def inplace(sign: type, left: Any, right: Any) -> Any:

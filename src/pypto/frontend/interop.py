@@ -127,7 +127,9 @@ def _memory_of(tensor: Any, facts: dict[str, Any]) -> int:
         advice = "wrap the kernel as a custom op (torch.library.custom_op), or pass a tensor that holds numbers"
         raise WrongLayout(got=f"a {type(tensor).__name__} without memory of its own", advice=advice, **facts)
     if held < needed:
-        raise WrongLayout(got=f"larger ({needed} bytes) than its storage ({held})", advice="give the storage its size back", **facts)
+        raise WrongLayout(
+            got=f"larger ({needed} bytes) than its storage ({held})", advice="give the storage its size back", **facts
+        )
     return address
 
 
