@@ -13,7 +13,7 @@ from typing import Any
 
 from pypto.cores.enums import PipeType
 from pypto.sim.calls import Call, Site
-from pypto.sim.clocks import ALWAYS, Release, joined
+from pypto.sim.clocks import ALWAYS, Clock, Release, joined, new_clock
 
 
 class Pipe:
@@ -52,7 +52,7 @@ class Pipe:
         self.cause: Call | None = None
         self.busy = 0.0
         self.epoch = 1
-        self.clock = [0] * queues
+        self.clock = new_clock(queues)
         if kind is not PipeType.MTE2:
             self.clock[index] = ALWAYS
         self.known: Any = None
@@ -141,7 +141,7 @@ class Pipe:
         if self.done > self.after:
             self.after, self.cause = self.done, None
         if self.kind is PipeType.MTE2:
-            self.clock = list(self.clock)
+            self.clock = self.clock.copy()
             self.clock[self.index] = self.epoch
             self.epoch += 1
 
@@ -174,7 +174,7 @@ class ScalarUnit(Pipe):
 
     def __init__(self, unit: Any, index: int, queues: int) -> None:
         super().__init__(unit, PipeType.S, index, queues)
-        self.told: tuple[int, int, list[int]] = (index, 0, self.clock)
+        self.told: tuple[int, int, Clock] = (index, 0, self.clock)
 
     def call(self, site: Site, operands: Any, attributes: Any, iteration: tuple, tickets: Any = None) -> Call:
         """A call on the scalar unit, not done yet."""
