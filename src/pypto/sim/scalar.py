@@ -21,7 +21,7 @@ from pypto.cores.enums import PipeType
 from pypto.diagnostics import Span
 from pypto.dtypes import DataType
 from pypto.errors.base import InternalError
-from pypto.ops.tile.table import find
+from pypto.ops.tile.table import TileOperation, find
 from pypto.sim.calls import Site
 from pypto.sim.expressions import code, is_expression, names_in, text
 from pypto.sim.steps import STEPS, operate, operate_in_phase, operate_on_scalar_unit
@@ -41,6 +41,7 @@ from pypto.sim.values import (
 HELPERS: dict[str, Any] = {
     one.__name__: one for one in (element, set_element, quotient, remainder, ratio, single, wrapped, converted, is_null, steps)
 }
+BREAKPOINT = TileOperation("breakpoint", "Python's own: stops the simulator.", (), (), PipeType.S, lambda call: None)
 FILE = "<scalar unit>"  # of the generator, in tracebacks
 HELPERS["element_types"] = DataType.__members__
 
@@ -185,7 +186,7 @@ def _instruction(writer: _Writer, statement: p.Instruction) -> None:
 
 
 def _site(writer: _Writer, statement: p.Instruction) -> str:
-    row = find(statement.operation)
+    row = BREAKPOINT if statement.operation == BREAKPOINT.name else find(statement.operation)
     if row is None:
         raise InternalError(f"no tile operation is called {statement.operation}", step="simulator")
     step = STEPS.get(statement.operation)
