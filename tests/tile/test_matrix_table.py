@@ -237,3 +237,15 @@ def test_work_follows_m_n_k():
     assert steps(D.DT_FP16, (64, 48, 80)) == [("MATMUL", 4 * 5 * 3)]
     assert steps(FP32, (64, 48, 80)) == [("MATMUL", 4 * 5 * 6)]
     assert steps(INT8, (17, 33, 1)) == [("MATMUL", 2 * 1 * 2)]
+
+
+@pytest.mark.parametrize("extents", [(130, 70, 100), (64, 200, 64), (200, 64, 64), (65, 65, 65)])
+@pytest.mark.parametrize("dtype", [FP32, INT8], ids=lambda one: one.label)
+def test_products_larger_than_a_block(dtype, extents):
+    rows, inner, columns = extents
+    a, b = tile((208, 208), dtype, S.Left, valid=(rows, inner)), tile((208, 208), dtype, S.Right, valid=(inner, columns))
+    for view, seed in ((a, 1), (b, 2)):
+        view.write(values_of((view.rows, view.columns), dtype, seed))
+    target = tile((208, 208), INT32 if dtype is INT8 else FP32, S.Acc)
+    run("matmul", target, a, b)
+    assert close(target.read_block(0, 0, rows, columns), exact(a, b), inner)
