@@ -6,7 +6,6 @@ Accepts numpy arrays (``ml_dtypes`` included), torch tensors, lists and numbers.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -14,20 +13,9 @@ import numpy as np
 
 from pypto.diagnostics import warn
 from pypto.dtypes import BY_NUMPY, DataType
-from pypto.tolerance import FRACTION, rounding_unit
+from pypto.tolerance import FRACTION, Bounds, mismatches, rounding_unit, typical_size
 
 ROUNDINGS = 4  # how many roundings of the result's type a chain of operations may be apart
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """An element is close when ``|actual - expected| <= absolute + relative * |expected|``."""
-
-    relative: float
-    absolute: float
-
-    def __str__(self) -> str:
-        return f"{self.relative:.3g} relative, {self.absolute:.3g} absolute"
 
 
 def bounds(dtype: DataType | None, expected: np.ndarray, length: int = 1) -> Bounds:
@@ -38,8 +26,7 @@ def bounds(dtype: DataType | None, expected: np.ndarray, length: int = 1) -> Bou
     """
     if dtype not in FRACTION:
         return Bounds(0.0, 0.0)
-    finite = expected[np.isfinite(expected)]
-    size = float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
+    size = typical_size(expected)
     own = ROUNDINGS * 2.0 ** -(FRACTION[dtype][0] + 1)
     summed = ROUNDINGS * rounding_unit(dtype) * math.sqrt(length) if length > 1 else 0.0
     return Bounds(own, own * min(size, 1.0) + summed * size)
@@ -69,17 +56,6 @@ def assert_close(
     wrong = mismatches(wide_left, wide_right, chosen)
     if wrong.any():
         raise AssertionError(_message(name, left.dtype.name, wide_left, wide_right, wrong, chosen))
-
-
-def mismatches(actual: np.ndarray, expected: np.ndarray, bounds: Bounds) -> np.ndarray:
-    """Mask of the elements that are not close."""
-    if expected.dtype.kind not in "fc":
-        return actual != expected
-    with np.errstate(invalid="ignore", over="ignore"):
-        near = np.abs(actual - expected) <= bounds.absolute + bounds.relative * np.abs(expected)
-    finite = np.isfinite(actual) & np.isfinite(expected)
-    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
-    return ~((near & finite) | same)
 
 
 # -- arrays ----------------------------------------------------------------------------------------------------------------------

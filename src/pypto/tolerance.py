@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pypto.dtypes import DataType
 
 # Bits of the fraction and least exponent of a normal number. IEEE 754 binary16/32/64; bfloat16; OCP 8-bit floats 1.0.
@@ -122,3 +124,50 @@ def _rounded(dtype: DataType, fp32_ulps: float) -> float:
     if dtype in (DataType.DT_FP32, DataType.DT_DOUBLE):
         return fp32_ulps
     return 0.5 + fp32_ulps * 2.0 ** (FRACTION[dtype][0] - FRACTION[DataType.DT_FP32][0])
+
+
+# -- whole kernels ---------------------------------------------------------------------------------------------------------------
+
+# What lies between two engines that run the same kernel, in roundings of the result's type. A narrow type is rounded after every op:
+# a few results that fall on the other side of a rounding. FP32 and DOUBLE carry the errors of sums and functions along.
+NARROW_ROUNDINGS = 8
+WIDE_ROUNDINGS = 168  # 1e-5 in FP32: the bounds above for a softmax (104) and another function behind it
+# Sums in another order: 4096 random terms end about 64 roundings of a typical result apart, whatever the result itself is.
+SUMMED_ROUNDINGS = 4 * 64
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """An element is close when ``|actual - expected| <= absolute + relative * |expected|``."""
+
+    relative: float
+    absolute: float
+
+    def __str__(self) -> str:
+        return f"{self.relative:.3g} relative, {self.absolute:.3g} absolute"
+
+
+def typical_size(values: np.ndarray) -> float:
+    """Root mean square of the numbers in an array that are finite."""
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
+
+
+def kernel_bounds(dtype: DataType | None, expected: np.ndarray) -> Bounds:
+    """How far two engines may be apart in an element of a kernel's output, ``expected`` (in float64)."""
+    if dtype not in FRACTION:
+        return Bounds(0.0, 0.0)
+    roundings = WIDE_ROUNDINGS if dtype in (DataType.DT_FP32, DataType.DT_DOUBLE) else NARROW_ROUNDINGS
+    relative = roundings * 2.0 ** -(FRACTION[dtype][0] + 1)
+    return Bounds(relative, relative * 1e-2 + SUMMED_ROUNDINGS * rounding_unit(dtype) * typical_size(expected))
+
+
+def mismatches(actual: np.ndarray, expected: np.ndarray, bounds: Bounds) -> np.ndarray:
+    """Mask of the elements that are not close. NaN equals only NaN, infinity only itself."""
+    if expected.dtype.kind not in "fc":
+        return np.asarray(actual != expected)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.abs(actual - expected) <= bounds.absolute + bounds.relative * np.abs(expected)
+    finite = np.isfinite(actual) & np.isfinite(expected)
+    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+    return np.asarray(~((near & finite) | same))

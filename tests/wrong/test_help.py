@@ -18,6 +18,7 @@ WITHOUT = {"CheckFailed", "KernelAssertion", "SyntaxMistake"}
 
 FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
 Number = pypto.SymbolicScalar
+Rows = pypto.Tensor([pypto.DYNAMIC, 8], FP32)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -88,3 +89,23 @@ def test_a_kernel_on_dynamic_tensors_warns_once():
         kernel(np.ones((3, 8), np.float32), np.ones((3, 8), np.float32))
     said = [str(w.message) for w in caught if issubclass(w.category, PortabilityWarning)]
     assert len(said) == 1 and "add(): an operand with a DYNAMIC axis" in said[0] and "y = x + 1.0" in said[0]
+
+
+def test_a_run_time_one_is_not_repeated_and_the_cure_works():
+    ones = lambda rows: np.ones((rows, 8), np.float32)  # noqa: E731
+
+    @pypto.frontend.jit
+    def dynamic(x: pypto.Tensor([pypto.DYNAMIC, 8], FP32), y: pypto.Tensor([pypto.DYNAMIC, 8], FP32), out: Rows):
+        out[:] = x + y
+
+    with mistake("at run time 3 differs from 1", "annotate the axis with 1 or pypto.STATIC", at="x + y"):
+        dynamic(ones(3), ones(1), ones(3))
+
+    @pypto.frontend.jit
+    def static(x: pypto.Tensor([pypto.DYNAMIC, 8], FP32), y: pypto.Tensor([pypto.STATIC, 8], FP32), out: Rows):
+        out[:] = x + y
+
+    for rows in (1, 3):
+        out = ones(3)
+        static(ones(3), ones(rows), out)
+        assert (out == 2).all()

@@ -7,7 +7,6 @@ size, valid extent and stride (in bytes) of each axis; before them the run-time 
 from __future__ import annotations
 
 import ctypes
-import struct
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pypto.cpu.items import Call, ScalarSlot
+from pypto.cpu.sites import number_of_word
 from pypto.diagnostics import at
 from pypto.dtypes import DataType
 from pypto.elements import element_array
@@ -54,16 +54,10 @@ class Callbacks:
         call, kinds, ranks = self.calls[number], self.kinds[number], self.ranks[number]
         count = len(kinds) + sum(1 + 3 * rank for rank in ranks)
         words = (ctypes.c_int64 * count).from_address(address)
-        numbers = [_number(words[i], kind) for i, kind in enumerate(kinds)]
+        numbers = [number_of_word(words[i], kind) for i, kind in enumerate(kinds)]
         views = _views(words, len(kinds), ranks)
         arrays, results = views[: len(ranks) - len(call.results)], views[len(ranks) - len(call.results) :]
         compute(call, numbers, arrays, results)
-
-
-def _number(word: int, kind: str) -> Any:
-    if kind == "float":
-        return struct.unpack("<d", struct.pack("<q", word))[0]
-    return bool(word) if kind == "bool" else word
 
 
 View = tuple[int, list[int], list[int], list[int]]  # address, sizes, valid extents, strides in bytes

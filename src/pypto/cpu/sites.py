@@ -49,6 +49,13 @@ class Sites:
         return len(self.known) - 1, [(s, _kind(s)) for s in scalars]
 
 
+def number_of_word(word: int, kind: str) -> Any:
+    """The number that a kernel left in an 8-byte word."""
+    if kind == "float":
+        return struct.unpack("<d", struct.pack("<q", word))[0]
+    return bool(word) if kind == "bool" else word
+
+
 def _kind(scalar: Expression) -> str:
     return "float" if kind_of(scalar) == "float" else "int"
 
@@ -68,8 +75,7 @@ def _emptied(fact: Any, scalars: list[Expression]) -> Any:
 
 def _filled(fact: Any, words: Sequence[int]) -> Any:
     if isinstance(fact, Slot):
-        word = words[fact.index]
-        return struct.unpack("<d", struct.pack("<q", word))[0] if fact.kind == "float" else word
+        return number_of_word(words[fact.index], fact.kind)
     if isinstance(fact, (list, tuple)):
         return type(fact)(_filled(f, words) for f in fact)
     return fact

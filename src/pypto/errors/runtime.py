@@ -26,7 +26,7 @@ class ReadUnwritten(UserError, RuntimeError):
 class ShapesDisagree(UserError, ValueError):
     code = 0xFC0000
     message = "Tensor shape must be consistent or broadcast compatible, but at run time {first} differs from {second} for op: {operation}"
-    help = 'pass tensors whose sizes agree, or write pypto.frontend.dynamic("n") for axes that must be equal'
+    help = "sizes of DYNAMIC axes must agree; where size 1 is to be repeated, annotate the axis with 1 or pypto.STATIC"
 
 
 class ValidShapesDisagree(UserError, ValueError):

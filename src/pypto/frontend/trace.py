@@ -21,7 +21,8 @@ from pypto.errors.base import UserError
 from pypto.errors.frontend import EmptyTensor, EscapedTensor, ForeignTensor, HostTensorInside
 from pypto.frontend import tile_rules
 from pypto.frontend.frames import Frame, Watch
-from pypto.frontend.symbolic import SymbolicScalar, scalar_of, set_display_text
+from pypto.frontend.symbol_text import set_display_text
+from pypto.frontend.symbolic import SymbolicScalar, scalar_of
 from pypto.frontend.tensor import Tensor
 from pypto.ir.program import Operand, Statement, Storage, TensorType, Value
 from pypto.ir.symbols import Expression, Scalar, Symbol

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,20 @@ CHIP = (I32, I16, F16, F32, B16)
 HIGH_PRECISION = PrecisionType.HIGH_PRECISION
 
 
-@elementwise(
-    "add",
-    dtypes=NUMBERS,
-    chip=CHIP,
-    compute=exact(np.add),
-    lower=lambda b, x, y: b.add(x, y),
-    method=True,
-    operators=("__add__", "__radd__"),
-)
+def _ring(name: str, compute: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter an operation that every number type has, integers modulo their width."""
+    return elementwise(
+        name,
+        dtypes=NUMBERS,
+        chip=CHIP,
+        compute=exact(compute),
+        lower=lambda b, x, y: getattr(b, name)(x, y),
+        method=True,
+        operators=(f"__{name}__", f"__r{name}__"),
+    )
+
+
+@_ring("add", np.add)
 def add(input: Any, other: Any) -> Any:
     """``input + other``, broadcast; integers wrap. One side may be a number.
 
@@ -38,15 +44,7 @@ def add(input: Any, other: Any) -> Any:
     return record("add", pair("add", input, other))
 
 
-@elementwise(
-    "sub",
-    dtypes=NUMBERS,
-    chip=CHIP,
-    compute=exact(np.subtract),
-    lower=lambda b, x, y: b.sub(x, y),
-    method=True,
-    operators=("__sub__", "__rsub__"),
-)
+@_ring("sub", np.subtract)
 def sub(input: Any, other: Any) -> Any:
     """``input - other``, broadcast; integers wrap. One side may be a number.
 
@@ -56,15 +54,7 @@ def sub(input: Any, other: Any) -> Any:
     return record("sub", pair("sub", input, other))
 
 
-@elementwise(
-    "mul",
-    dtypes=NUMBERS,
-    chip=CHIP,
-    compute=exact(np.multiply),
-    lower=lambda b, x, y: b.mul(x, y),
-    method=True,
-    operators=("__mul__", "__rmul__"),
-)
+@_ring("mul", np.multiply)
 def mul(input: Any, other: Any) -> Any:
     """``input * other``, broadcast; integers wrap. One side may be a number.
 

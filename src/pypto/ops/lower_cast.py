@@ -32,15 +32,10 @@ def lower_cast(b: Vectors, x: Any, *, dtype: DataType, mode: str = "rint", satur
 
 def whole(b: Vectors, x: Any, mode: str) -> Any:
     """Whole numbers by mode; NaN and infinities pass."""
-    if mode == "rint":
-        return b.round_even(x)
-    if mode == "floor":
-        return b.floor(x)
-    if mode == "ceil":
-        return b.ceil(x)
+    plain = {"rint": b.round_even, "floor": b.floor, "ceil": b.ceil, "trunc": b.trunc}
+    if mode in plain:
+        return plain[mode](x)
     cut = b.trunc(x)
-    if mode == "trunc":
-        return cut
     away = b.add(cut, b.copysign(b.constant(1.0), x))
     rest = b.abs(b.sub(x, cut))
     if mode == "round":

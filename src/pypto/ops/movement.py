@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,17 +54,10 @@ def _compute_view(x: np.ndarray, *, shape: Sequence[int], offsets: Sequence[int]
     return x[tuple(slice(o, o + e) if e else slice(0, 0) for o, e in zip(offsets, extent, strict=True))]
 
 
-@operation(
-    kind=Kind.MOVEMENT,
-    infer=_infer_view,
-    compute=_compute_view,
-    lower="view",
-    npu=Unit("MTE2", "VIEW"),
-    dtypes=MOVED,
-    whole=True,
-    sized=True,
-    method=True,
-)
+_another_shape = partial(operation, kind=Kind.MOVEMENT, dtypes=MOVED, whole=True, sized=True, method=True)
+
+
+@_another_shape(infer=_infer_view, compute=_compute_view, lower="view", npu=Unit("MTE2", "VIEW"))
 def view(input: Any, shape: Any = None, offsets: Any = None, *, valid_shape: Any = None, dtype: DataType | None = None) -> Any:
     """The part of ``input`` of ``shape`` at ``offsets`` (symbolic allowed); past the edge nothing is valid.
 
@@ -141,17 +135,7 @@ def _inferred_shape(shape: tuple[int, ...], type: TensorType) -> tuple[Scalar, .
     return tuple(floordiv(total, known) if s == -1 else s for s in shape)
 
 
-@operation(
-    kind=Kind.MOVEMENT,
-    infer=_infer_reshape,
-    compute=_compute_reshape,
-    lower="reshape",
-    npu=Unit("S", "RESHAPE"),
-    dtypes=MOVED,
-    whole=True,
-    sized=True,
-    method=True,
-)
+@_another_shape(infer=_infer_reshape, compute=_compute_reshape, lower="reshape", npu=Unit("S", "RESHAPE"))
 def reshape(input: Any, shape: Any, *, valid_shape: Any = None, inplace: bool = False) -> Any:
     """The same elements, row-major, in another shape (one entry may be -1).
 

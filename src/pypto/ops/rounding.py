@@ -6,6 +6,7 @@ largest finite number then becomes infinity (NaN where the format has none), or 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import ml_dtypes
@@ -35,17 +36,14 @@ FORMATS: dict[DataType, Format] = {
 TF32_FRACTION = 10  # bits of fraction that the matrix engine keeps of FP32 inputs under trans_mode (tensor API section 9.9)
 
 
+_PLAIN: dict[str, Callable[[np.ndarray], np.ndarray]] = {"rint": np.rint, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
+
+
 def integral(x: np.ndarray, mode: str) -> np.ndarray:
     """``x`` rounded to whole numbers. Modes: rint, round (half away from zero), floor, ceil, trunc, odd."""
-    if mode == "rint":
-        return np.rint(x)
-    if mode == "floor":
-        return np.floor(x)
-    if mode == "ceil":
-        return np.ceil(x)
+    if mode in _PLAIN:
+        return _PLAIN[mode](x)
     whole = np.trunc(x)
-    if mode == "trunc":
-        return whole
     away = whole + np.copysign(1.0, x)
     if mode == "round":
         return np.where(np.abs(x - whole) >= 0.5, away, whole)

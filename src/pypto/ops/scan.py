@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,16 +83,21 @@ def _kept(x: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
     return np.where(keep, x, np.zeros((), x.dtype))
 
 
-@operation(
-    kind=Kind.SCAN,
-    infer=_infer_triangle,
-    compute=lambda x, *, diagonal: _kept(x, diagonal, True),
-    lower="tril",
-    npu=Unit("V", "VTRIL"),
-    dtypes=TRIANGLE,
-    chip=TRIANGLE_CHIP,
-    method=True,
-)
+def _row(name: str, lower: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the row of a triangle."""
+    return operation(
+        kind=Kind.SCAN,
+        infer=_infer_triangle,
+        compute=lambda x, *, diagonal: _kept(x, diagonal, lower),
+        lower=name,
+        npu=Unit("V", f"V{name.upper()}"),
+        dtypes=TRIANGLE,
+        chip=TRIANGLE_CHIP,
+        method=True,
+    )
+
+
+@_row("tril", lower=True)
 def tril(input: Any, diagonal: Any = 0) -> Any:
     """The lower triangle of the last two axes, zero above ``diagonal`` (an int or symbolic scalar). Rank 2 to 5.
 
@@ -102,16 +107,7 @@ def tril(input: Any, diagonal: Any = 0) -> Any:
     return _triangle("tril", input, diagonal)
 
 
-@operation(
-    kind=Kind.SCAN,
-    infer=_infer_triangle,
-    compute=lambda x, *, diagonal: _kept(x, diagonal, False),
-    lower="triu",
-    npu=Unit("V", "VTRIU"),
-    dtypes=TRIANGLE,
-    chip=TRIANGLE_CHIP,
-    method=True,
-)
+@_row("triu", lower=False)
 def triu(input: Any, diagonal: Any = 0) -> Any:
     """The upper triangle of the last two axes, zero below ``diagonal`` (an int or symbolic scalar). Rank 2 to 5.
 
