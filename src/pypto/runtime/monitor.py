@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 
-from pypto import options
+from pypto.options import scopes as options
 
 _current: ContextVar[Monitor | None] = ContextVar("compilation", default=None)
 
