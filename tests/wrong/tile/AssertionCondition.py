@@ -1,4 +1,5 @@
 import torch
+
 import pypto_pro.language as pl
 
 
