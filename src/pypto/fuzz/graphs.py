@@ -11,18 +11,19 @@ from dataclasses import dataclass, field
 
 Shape = tuple[int, ...]
 
+# Steps lie where rounding does not decide: engines may differ in the last bit of ``erf``, not in its floor.
 UNARY = [
     "-{a}", "pypto.abs({a})", "pypto.relu({a})", "pypto.exp({a} * 0.125)", "pypto.tanh({a})", "pypto.sigmoid({a})",
     "pypto.sqrt(pypto.abs({a}))", "pypto.rsqrt({a} * {a} + 1.0)", "pypto.erf({a})", "{a} * 0.5", "{a} + 1.5",
-    "2.0 - {a}", "1.0 / ({a} * {a} + 2.0)", "pypto.clip({a}, -2.0, 3.0)", "pypto.floor({a})", "pypto.round({a})",
-    "pypto.maximum({a}, 0.25)", "pypto.cast(pypto.cast({a}, pypto.DT_INT32), pypto.DT_FP32)",
+    "2.0 - {a}", "1.0 / ({a} * {a} + 2.0)", "pypto.clip({a}, -2.0, 3.0)", "pypto.floor({a} * 3.7 + 0.123)", "pypto.round({a} * 2.9 + 0.077)",
+    "pypto.maximum({a}, 0.25)", "pypto.cast(pypto.cast({a} * 5.3 + 0.071, pypto.DT_INT32), pypto.DT_FP32)",
     "pypto.where({a} > 0.0, {a}, {a} * 0.1)", "pypto.sin({a})", "pypto.log1p(pypto.abs({a}))",
     "pypto.cast(pypto.cast({a}, pypto.DT_BF16), pypto.DT_FP32)", "pypto.clone({a})",
-    "pypto.cast(pypto.cast({a}, pypto.DT_FP16), pypto.DT_FP32)", "pypto.sign({a})", "pypto.trunc({a})",
+    "pypto.cast(pypto.cast({a}, pypto.DT_FP16), pypto.DT_FP32)", "pypto.sign({a} + 0.0137)", "pypto.trunc({a} * 3.3 + 0.219)",
 ]  # fmt: skip
 BINARY = [
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / (pypto.abs({b}) + 1.0)", "pypto.maximum({a}, {b})",
-    "pypto.minimum({a}, {b})", "pypto.where({a} > {b}, {a}, {b} * 0.5)",
+    "pypto.minimum({a}, {b})", "pypto.where({a} > {b} + 0.37, {a}, {b} * 0.5)",
 ]  # fmt: skip
 REDUCTIONS = ["sum", "amax", "amin"]
 WIDTHS = [1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 40, 64, 100, 257, 600]
