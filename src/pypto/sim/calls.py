@@ -87,14 +87,12 @@ class Call:
     @property
     def where(self) -> str:
         """Core, pipe and iterations: ``V of AIV0, ki=3``."""
-        pipe = self.unit.name if self.site.pipe is PipeType.ALL else f"{self.site.pipe.name} of {self.unit.name}"
-        return f"{pipe}{self.turns}"
+        return where(self.site, self.unit.name, self.iteration)
 
     @property
     def turns(self) -> str:
         """Iterations of the loops around it, outer first: ``, i=0, k=3``."""
-        pairs = zip(self.site.loops, self.iteration, strict=True)
-        return "".join(f", {name}={value}" for name, value in pairs)
+        return turns(self.site, self.iteration)
 
     @property
     def line(self) -> str:
@@ -110,3 +108,12 @@ class Call:
         """What and where in a few words: ``store on MTE3 of AIV0, i=2 (line 7)``."""
         place = self.site.place
         return f"{self.site.operation} on {self.where}" + (f" (line {place.line})" if place else "")
+
+
+def where(site: Site, core: str, iteration: tuple) -> str:
+    """``V of AIV0, ki=3``; the core alone for what concerns all its pipes."""
+    return f"{core if site.pipe is PipeType.ALL else f'{site.pipe.name} of {core}'}{turns(site, iteration)}"
+
+
+def turns(site: Site, iteration: tuple) -> str:
+    return "".join(f", {name}={value}" for name, value in zip(site.loops, iteration, strict=True))

@@ -32,7 +32,7 @@ class Release(NamedTuple):
     queue: int
     epoch: int
     clock: Clock
-    call: object
+    call: Any
 
 
 def joined(mine: Clock, index: int, epoch: int, theirs: Clock) -> Clock:

@@ -23,6 +23,7 @@ from pypto.sim.calls import Call
 from pypto.sim.clocks import Release
 from pypto.sim.deadlock import explain
 from pypto.sim.groups import Group
+from pypto.sim.pipes import Lane
 from pypto.sim.prices import Prices
 from pypto.sim.report import Report
 from pypto.sim.scalar import Compiled, compiled
@@ -54,10 +55,10 @@ class Machine:
         self.codes: dict[CoreType, Compiled] = {core.core: compiled(core) for core in program.cores}
         self.needed: Mapping[MemorySpace, int] = switches["needed"]
         self.now = 0.0
-        self.trace: list[tuple] = []  # start, end, queue, site, iteration
-        self.gaps: list[tuple] = []  # start, end, queue, what it waited for
+        self.trace: list[tuple] = []  # start, end, lane, site, iteration
+        self.gaps: list[tuple] = []  # start, end, lane, what it waited for
         self.output: list[tuple[float, int, str]] = []
-        self.pipes: list[Any] = []
+        self.lanes: list[Lane] = []
         self.memory: GlobalMemory
         self.runnable: deque[Unit] = deque()
         self.woken: deque[Any] = deque()
@@ -101,7 +102,7 @@ class Machine:
             unit.start(first, names[unit.kind], queues)
             first += 1 + len(names[unit.kind])
             unit.generator = self.codes[unit.kind].start(unit, self.memory.values())
-            self.pipes += self._queues(unit)
+            self.lanes += [queue.lane for queue in self._queues(unit)]
         self.runnable.extend(units)
         self._loop()
         self._finish(units)

@@ -16,12 +16,20 @@ from pypto.sim.calls import Call, Site
 from pypto.sim.clocks import ALWAYS, Clock, Release, joined, new_clock
 
 
+class Lane:
+    """What the trace keeps of a queue: whose it is, and the cycles it worked. Holds nothing of the machine."""
+
+    __slots__ = ("busy", "core", "pipe")
+
+    def __init__(self, core: str, pipe: str) -> None:
+        self.core, self.pipe, self.busy = core, pipe, 0.0
+
+
 class Pipe:
     """A queue of one core. ``stuck`` is what its head waits for; ``cause`` the call that ``after`` (the earliest start) is due to."""
 
     __slots__ = (
         "after",
-        "busy",
         "cause",
         "clock",
         "depth",
@@ -31,6 +39,7 @@ class Pipe:
         "index",
         "kind",
         "known",
+        "lane",
         "last",
         "machine",
         "queue",
@@ -50,7 +59,7 @@ class Pipe:
         self.starts: deque[float] = deque(maxlen=self.depth)
         self.free = self.done = self.after = self.machine.now
         self.cause: Call | None = None
-        self.busy = 0.0
+        self.lane = Lane(unit.name, kind.name)
         self.epoch = 1
         self.clock = new_clock(queues)
         if kind is not PipeType.MTE2:
@@ -156,15 +165,16 @@ class Pipe:
         if self.after > start:
             start, cause = self.after, self.cause
         if start > self.free and cause is not None:
-            self.machine.gaps.append((self.free, start, self, cause))
+            told = cause if isinstance(cause, str) else (cause.site, cause.unit.name, cause.iteration)
+            self.machine.gaps.append((self.free, start, self.lane, told))
         self.free = end = start + cycles
-        self.busy += cycles
+        self.lane.busy += cycles
         if end + latency > self.done:
             self.done = end + latency
         if self.kind is PipeType.MTE2:  # the bar shows when the bytes arrive
-            self.machine.trace.append((start + latency, end + latency, self, call.site, call.iteration))
+            self.machine.trace.append((start + latency, end + latency, self.lane, call.site, call.iteration))
         else:
-            self.machine.trace.append((start, end, self, call.site, call.iteration))
+            self.machine.trace.append((start, end, self.lane, call.site, call.iteration))
 
 
 class ScalarUnit(Pipe):
@@ -215,7 +225,8 @@ class ScalarUnit(Pipe):
         unit = self.unit
         if release.time > unit.now:
             if self.timed:
-                self.machine.gaps.append((unit.now, release.time, self, release.call))
+                told = (release.call.site, release.call.unit.name, release.call.iteration)
+                self.machine.gaps.append((unit.now, release.time, self.lane, told))
             unit.now = release.time
         self.epoch += 1  # what it issues from now on knows more
         self.clock = joined(self.clock, release.queue, release.epoch, release.clock)
@@ -226,5 +237,5 @@ class ScalarUnit(Pipe):
         if not cycles:
             return
         unit.now = self.free = self.done = start + cycles
-        self.busy += cycles
-        self.machine.trace.append((start, unit.now, self, call.site, call.iteration))
+        self.lane.busy += cycles
+        self.machine.trace.append((start, unit.now, self.lane, call.site, call.iteration))

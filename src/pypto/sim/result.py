@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pypto.chips.model import Chip
 from pypto.cores.program import TileProgram
 from pypto.errors.base import UserError
+from pypto.sim.calls import where
 
 
 class Event(NamedTuple):
@@ -53,7 +54,7 @@ class Simulation:
     findings: list[UserError] = field(default_factory=list)
     records: list[tuple] = field(default_factory=list, repr=False)
     gaps: list[tuple] = field(default_factory=list, repr=False)
-    pipes: list[Any] = field(default_factory=list, repr=False)
+    lanes: list[Any] = field(default_factory=list, repr=False)
 
     def __str__(self) -> str:
         """The text report: cycles, busy share of every pipe, bubbles and what they wait for."""
@@ -89,22 +90,23 @@ class Simulation:
     @property
     def utilisation(self) -> dict[tuple[str, str], float]:
         """Busy share of every pipe that worked, by (core, pipe)."""
-        return {(pipe.unit.name, pipe.kind.name): pipe.busy / self.cycles for pipe in self.pipes if pipe.busy and self.cycles}
+        return {lane: cycles / self.cycles for lane, cycles in self.busy.items() if self.cycles}
 
     @property
     def busy(self) -> dict[tuple[str, str], float]:
         """Busy cycles of every pipe that worked, by (core, pipe)."""
-        return {(pipe.unit.name, pipe.kind.name): pipe.busy for pipe in self.pipes if pipe.busy}
+        return {(lane.core, lane.pipe): lane.busy for lane in self.lanes if lane.busy}
 
 
-def _event(start: float, end: float, pipe: Any, site: Any, iteration: tuple) -> Event:
-    turns = dict(zip(site.loops, iteration, strict=True))
+def _event(start: float, end: float, lane: Any, site: Any, iteration: tuple) -> Event:
+    named = dict(zip(site.loops, iteration, strict=True))
     line = site.place.line if site.place else 0
-    return Event(start, end, pipe.unit.name, pipe.kind.name, site.operation, repr(site), line, turns)
+    return Event(start, end, lane.core, lane.pipe, site.operation, repr(site), line, named)
 
 
-def _gap(start: float, end: float, pipe: Any, cause: Any) -> Gap:
-    if cause is None or isinstance(cause, str):
-        return Gap(start, end, pipe.unit.name, pipe.kind.name, "the scalar unit to issue", 0)
-    place = cause.site.place
-    return Gap(start, end, pipe.unit.name, pipe.kind.name, f"{cause.site.operation} of {cause.where}", place.line if place else 0)
+def _gap(start: float, end: float, lane: Any, cause: Any) -> Gap:
+    if isinstance(cause, str):
+        return Gap(start, end, lane.core, lane.pipe, "the scalar unit to issue", 0)
+    site, core, iteration = cause
+    line = site.place.line if site.place else 0
+    return Gap(start, end, lane.core, lane.pipe, f"{site.operation} of {where(site, core, iteration)}", line)

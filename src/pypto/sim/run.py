@@ -83,5 +83,5 @@ def _result(machine: Machine) -> Simulation:
         findings=machine.report.findings,
         records=machine.trace,
         gaps=machine.gaps,
-        pipes=machine.pipes,
+        lanes=machine.lanes,
     )
