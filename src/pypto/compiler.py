@@ -74,7 +74,7 @@ class Log:
             output = function(*arguments)
         except (UserError, KeyboardInterrupt, MemoryError):
             raise
-        except Exception as error:
+        except Exception as error:  # whatever else a step raises is a defect of ours, and is reported as one
             raise self.defect(name, arguments[0], error) from error
         self.steps.append(Step(name, output if self.keep else None, (time.perf_counter() - start) * 1e3))
         return output

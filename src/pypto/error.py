@@ -52,7 +52,7 @@ def _catch_and_wrap_error(operation: str) -> Callable[[Callable[..., Any]], Call
                 return function(*arguments, **named)
             except PyptoError:
                 raise
-            except Exception as error:
+            except Exception as error:  # the decorator's purpose: nothing else leaves the function
                 subject = getattr(arguments[0], "__name__", None) if arguments else None
                 raise _wrapped(operation, subject or function.__name__, error) from error
 

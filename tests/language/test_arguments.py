@@ -154,6 +154,25 @@ def test_arrays_of_every_kind_go_in_and_out_without_a_copy(engine, incoming, out
     assert torch.equal(out, x + 1)
 
 
+def test_dlpack_that_goes_through_torch_keeps_its_own_message(tmp_path):
+    class Producer:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __dlpack__(self, **options):
+            return self.tensor.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.tensor.__dlpack_device__()
+
+    kernel = define(tmp_path, "@jit\ndef kernel(x: Tensor(), out: Tensor()):\n    out[:] = x\n")
+    x, out = torch.ones(8, 4, dtype=torch.bfloat16), torch.zeros(8, 4, dtype=torch.bfloat16)
+    with mistake("not all tensors are contiguous", "x.contiguous()"):
+        kernel(Producer(torch.ones(4, 8, dtype=torch.bfloat16).t()), out)
+    kernel(Producer(x), out)
+    assert torch.equal(out, x)
+
+
 @pytest.mark.parametrize(
     "dtype", ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"]
 )

@@ -147,7 +147,7 @@ def native(interpreter: Interpreter, function: Any, arguments: tuple[Any, ...], 
         raise
     except (InternalError, KeyboardInterrupt, MemoryError, RecursionError):
         raise
-    except Exception as error:
+    except Exception as error:  # whatever a function that is not followed raises: the user's passes on, ours is translated
         if not _is_own(function) or _users_code(error):
             raise
         raise own_failure(function, error) from error

@@ -93,7 +93,7 @@ def trace_kernel(function: FunctionType, arguments: Mapping[str, Any], name: str
         try:
             with options.scope("jit_scope"), deep_recursion():
                 traced = _attempt(tracer, function, code, arguments)
-        except Exception as caught:
+        except Exception as caught:  # kept, whatever it is, until it is clear that this attempt is the one that counts
             error = caught
         if all(key in hints and hints[key] == value for key, value in tracer.wanted.items()):
             return _final(tracer, traced, error)

@@ -28,6 +28,7 @@ from pypto.errors.arguments import (
     UnknownElementType,
     WrongLayout,
 )
+from pypto.errors.base import UserError
 from pypto.frontend.tensor import Tensor, with_no_recorder
 
 _numbers = itertools.count()
@@ -176,13 +177,13 @@ def _of_dlpack(producer: Any, kernel: str, name: str) -> HostTensor:
     facts: dict[str, Any] = {"kernel": kernel, "name": name}
     try:
         kind = int(producer.__dlpack_device__()[0])
-    except Exception as error:
+    except Exception as error:  # the producer is foreign code, which may raise anything
         raise WrongLayout(got=f"a DLPack producer without a device ({error})", advice="pass a numpy array", **facts)
     if kind != 1:  # kDLCPU of the DLPack specification
         raise WrongLayout(got=f"on DLPack device {kind}", advice="copy it to the CPU", **facts)
     try:
         array = np.from_dlpack(producer)
-    except Exception as first:
+    except Exception as first:  # numpy's refusal or the producer's own, which may be anything
         return _through_torch(producer, first, facts)
     found = _of_numpy(array, kernel, name)
     found.writable, found._array = True, None  # numpy marks imported memory read-only; DLPack itself does not say
@@ -196,7 +197,9 @@ def _through_torch(producer: Any, first: Exception, facts: dict[str, Any]) -> Ho
     try:
         if torch is not None:
             return _of_torch(torch.from_dlpack(producer), facts["kernel"], facts["name"])
-    except Exception as second:
+    except UserError:
+        raise
+    except Exception as second:  # torch's refusal or the producer's own, which may be anything
         first = second
     raise UnknownElementType(got=f"DLPack ({first})", advice="pass a torch tensor or an ml_dtypes array", **facts)
 

@@ -100,7 +100,7 @@ class Interpreter:
         except RecursionError as error:
             frame.node = frame.code.body[0]  # where Python's stack ran out within it depends on what ran before
             raise stamp(RecursionWithoutEnd(name=frame.code.name), tracer) from error
-        except Exception as error:
+        except Exception as error:  # raised by the user's code, or by Python about one of our objects
             ours = about_ours(error)
             if ours is not None:
                 raise stamp(ours, tracer) from error

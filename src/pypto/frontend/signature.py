@@ -84,7 +84,7 @@ def _evaluated(function: FunctionType, text: str, local_names: Mapping[str, Any]
         return eval(text, dict(function.__globals__), {**local_names, **cells})
     except UserError:
         raise
-    except Exception:
+    except Exception:  # the annotation is the user's code, which may raise anything
         return None
 
 
