@@ -14,10 +14,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pypto.cpu.context import Context
+from pypto.cpu.gemm_driver import SPARE_ROWS
 from pypto.cpu.items import BandItem, IfItem, Item, LoopItem, MatmulItem, NestItem
+from pypto.cpu.library import usable
 from pypto.cpu.matmul import arguments_of, element_text_of
-from pypto.cpu.nests import Access, Gather, Nest, Reduce, Scan, collapsed, permuted
+from pypto.cpu.nests import Access, Apply, Gather, Nest, Reduce, Scan, collapsed, permuted
+from pypto.cpu.packing_kept import Kept, KeptProduct, Site, keep, packed_once, sites_of
 from pypto.cpu.scalars import TYPES
+from pypto.cpu.target import Target
 from pypto.cpu.vectors import stored_element
 from pypto.cpu.views import Buffer, View, product, same
 from pypto.ir.symbols import Expression, kind_of
@@ -25,17 +29,34 @@ from pypto.ir.symbols import Expression, kind_of
 if TYPE_CHECKING:
     from pypto.cpu.program import ProgramEmitter
 
-ROWS = {"bf16": 32, "f32": 64}  # columns of C that the multiply kernel takes at a time
+PANEL = 64
+ROWS = {"bf16": 64, "f32": 64}  # columns of C that the multiply kernel takes at a time
 _VERTICAL = frozenset(("add", "max", "min"))
 _WHOLE = 32  # rows and bf16 words × 2 of A that need no packing
 
 
-def turn_bands(items: list[Item]) -> None:
+def turn_bands(items: list[Item], parallel: set[LoopItem]) -> None:
     """Turn the bands that gain by it, in place."""
-    for band in [item for item in _walked(items) if isinstance(item, BandItem)]:
-        shared = _shared(band, items)
-        if shared is not None:
-            _turn(band, shared, items)
+    for site in list(sites_of(items)):
+        for band in [item for item in site.block if isinstance(item, BandItem)]:
+            shared = _shared(band, items)
+            if shared is not None:
+                _turn(band, shared, items)
+                band.items = [_keeping(m, band, site, parallel) if isinstance(m, MatmulItem) else m for m in band.items]
+
+
+def _keeping(item: MatmulItem, band: BandItem, site: Site, parallel: set[LoopItem]) -> KeptProduct:
+    """The product, with memory for packed operands that outlast a round of a loop around it."""
+    left = right = None
+    k, n = item.b.valid[-2:]
+    if not isinstance(k, Expression) and not isinstance(n, Expression):
+        line = 4 * (-(-int(k) // 32) * 32) + 64  # bytes of a row, whatever the method packs
+        if not in_place(item):
+            left = keep(item.b, site, parallel, line * (int(n) + SPARE_ROWS))
+        rows = item.a.shape[-2]
+        if item.a.buffer not in band.private and not isinstance(rows, Expression):
+            right = keep(item.a, site, parallel, line * max(PANEL, band.rows), -(-int(rows) // band.rows))
+    return KeptProduct(item.kind, item.a, item.b, item.c, left, right)
 
 
 def is_turned(band: BandItem) -> bool:
@@ -182,26 +203,63 @@ def _turn_user(item: NestItem, shared: set[Buffer]) -> None:
 # -- code ----------------------------------------------------------------------------------------------------------------------
 
 
+def in_place(item: MatmulItem) -> bool:
+    """Whether the rows of Bᵀ, the left side, are multiplied where they lie."""
+    sizes = item.b.valid[-2:]
+    whole = all(not isinstance(s, Expression) and int(s) % _WHOLE == 0 for s in sizes)
+    turned = same(item.b.strides[-2], 1) and not same(item.b.strides[-1], 1)
+    return turned and "pairs" not in item.a.buffer.facts and (whole or item.kind == "f32")
+
+
 class _Prepared:
     """A product of a turned band: Cᵀ = Bᵀ·Aᵀ. Its left side is the same for all bands, its right side is packed for each."""
 
-    def __init__(self, emitter: ProgramEmitter, context: Context, matmul: MatmulItem, band: BandItem) -> None:
+    def __init__(self, emitter: ProgramEmitter, context: Context, matmul: KeptProduct, band: BandItem) -> None:
         self.context, self.matmul, self.band = context, matmul, band
         values = arguments_of(emitter, context, matmul, [0] * (matmul.c.rank - 2))
         self.a, self.lda, self.turned_a, self.b, self.ldb, self.turned_b, _, self.n, self.k, self.c, *_ = values
         self.taken: list[tuple[str, str]] = []
-        self.packed = self._acquire("packed_bytes", self.k, band.rows)
-        self.direct = self._left_in_place()
+        self.pairs = bool(matmul.a.buffer.facts.get("pairs"))
+        self.direct = in_place(matmul)
+        self.packed = "null" if self.pairs else self._acquire("packed_bytes", self.k, band.rows)
+        self.right = self._addresses(emitter, matmul.right)
         if self.direct:
             self.left = self._acquire("gemm_scratch", self.n, band.rows, self.k)
             return
-        self.left = self._acquire("packed_a_bytes", self.n, self.k)
-        self._call("pack_a", "piiiip", self.b, self.ldb, 1 - int(self.turned_b), self.n, self.k, self.left)
+        self.left = self._packed_left(emitter)
 
-    def _left_in_place(self) -> bool:
-        sizes = (self.matmul.b.valid[-1], self.matmul.b.valid[-2])
-        whole = all(not isinstance(s, Expression) and int(s) % _WHOLE == 0 for s in sizes)
-        return self.turned_b == 1 and (whole or self.matmul.kind == "f32")
+    def _addresses(self, emitter: ProgramEmitter, kept: Kept | None) -> tuple[str, str]:
+        if kept is None:
+            return "", ""
+        space, flags = (emitter.address(self.context, b, b.dtype, 0) for b in (kept.space, kept.flags))
+        return space, flags
+
+    def _packed_left(self, emitter: ProgramEmitter) -> str:
+        own, kept = self._acquire("packed_a_bytes", self.n, self.k), self.matmul.left
+        values = (self.b, self.ldb, 1 - int(self.turned_b), self.n, self.k)
+        if kept is None:
+            self._call("pack_a", "piiiip", *values, own)
+            return own
+        name = self._declared("pack_a", "piiiip")
+        place, flag = kept.place(self.context, self._addresses(emitter, kept), 0)
+        return packed_once(self.context.f, place, flag, own, name, list(zip(_types("piiii"), values, strict=True)))
+
+    def _packed_right(self, first: str, count: str) -> str:
+        f, kept = self.context.f, self.matmul.right
+        right: str | int = self.a
+        ld: str | int = self.band.rows
+        turned = 0
+        if self.matmul.a.buffer not in self.band.private:
+            step = f.op("mul", "i64", first, self.context.integer(self.matmul.a.strides[-2]))
+            right = f.gep(element_text_of(self.matmul.a.dtype), str(self.a), step)
+            ld, turned = self.lda, 1 - int(self.turned_a)
+        values = (right, ld, turned, self.k, count, 0, 1)
+        if kept is None:
+            self._call("pack_b", "piiiiiip", *values, self.packed)
+            return self.packed
+        name = self._declared("pack_b", "piiiiiip")
+        place, flag = kept.place(self.context, self.right, f.op("udiv", "i64", first, self.band.rows))
+        return packed_once(f, place, flag, self.packed, name, list(zip(_types("piiiiii"), values, strict=True)))
 
     def _acquire(self, what: str, *sizes: str | int) -> str:
         f, name = self.context.f, f"pypto_{what}_{self.matmul.kind}"
@@ -211,48 +269,66 @@ class _Prepared:
         self.taken.append((place, size))
         return place
 
-    def _call(self, what: str, letters: str, *values: str | int) -> None:
-        types = [{"p": "ptr", "i": "i64"}[letter] for letter in letters]
+    def _declared(self, what: str, letters: str) -> str:
         name = f"pypto_{what}_{self.matmul.kind}"
-        self.context.module.declare("void", name, ", ".join(types))
-        self.context.f.call("void", f"@{name}", *zip(types, values, strict=True))
+        self.context.module.declare("void", name, ", ".join(_types(letters)))
+        return f"@{name}"
+
+    def _call(self, what: str, letters: str, *values: str | int) -> None:
+        self.context.f.call("void", self._declared(what, letters), *zip(_types(letters), values, strict=True))
 
     def multiply(self, first: str, count: str) -> None:
         """The product of ``count`` rows from ``first`` on."""
-        f, pitch = self.context.f, self.band.rows
-        right: str | int = self.a
-        ld: str | int = pitch
-        turned = 0
-        if self.matmul.a.buffer not in self.band.private:
-            step = f.op("mul", "i64", first, self.context.integer(self.matmul.a.strides[-2]))
-            right = f.gep(element_text_of(self.matmul.a.dtype), str(self.a), step)
-            ld, turned = self.lda, 1 - int(self.turned_a)
-        self._call("pack_b", "piiiiiip", right, ld, turned, self.k, count, 0, 1, self.packed)
+        pitch = self.band.rows
+        if self.pairs:
+            self._call("gemm_pairs", "piiipipi", self.left, self.n, count, self.k, self.a, 0, self.c, pitch)
+            return
+        packed = self._packed_right(first, count)
         if self.direct:
-            values = (self.b, self.ldb, 0, self.n, count, self.k, self.packed, self.c, pitch, 0, self.left)
+            values = (self.b, self.ldb, 0, self.n, count, self.k, packed, self.c, pitch, 0, self.left)
             self._call("gemm", "piiiiippiip", *values)
         else:
-            self._call("gemm_ready", "piiipipi", self.left, self.n, count, self.k, self.packed, 0, self.c, pitch)
+            self._call("gemm_ready", "piiipipi", self.left, self.n, count, self.k, packed, 0, self.c, pitch)
 
     def release(self) -> None:
         for place, size in reversed(self.taken):
             self.context.release(place, size)
 
 
+def _types(letters: str) -> list[str]:
+    return [{"p": "ptr", "i": "i64"}[letter] for letter in letters]
+
+
 def emit_turned_band(emitter: ProgramEmitter, context: Context, band: BandItem) -> None:
     f = context.f
     first = next(item for item in band.items if isinstance(item, MatmulItem))
     rows = context.integer(first.c.valid[-2])
-    products = {m: _Prepared(emitter, context, m, band) for m in band.items if isinstance(m, MatmulItem)}
+    _choose_pairs(band, emitter.target)
+    products = {m: _Prepared(emitter, context, m, band) for m in band.items if isinstance(m, KeptProduct)}
     with f.loop(0, rows, band.rows, hint="band") as loop, context.scope():
         last = f.intrinsic("i64", "llvm.smin.i64", ("i64", f.op("add", "i64", loop.index, band.rows)), ("i64", rows))
         for item in band.items:
-            if isinstance(item, MatmulItem):
+            if isinstance(item, KeptProduct):
                 products[item].multiply(loop.index, f.op("sub", "i64", last, loop.index))
             elif isinstance(item, NestItem):
                 _nest(emitter, context, item.nest, band, loop.index, last)
     for made in products.values():
         made.release()
+
+
+def _choose_pairs(band: BandItem, target: Target) -> None:
+    """Let nests write the right sides of bf16 products as tiles take them: no packing between."""
+    if not usable(target).has("amx-tile", "amx-bf16", "avx512bf16", "avx512bw"):
+        return
+    for item in band.items:
+        if isinstance(item, MatmulItem) and item.kind == "bf16" and item.a.buffer in band.private:
+            depth, touching = item.a.valid[-1], [i for i in band.items if item.a.buffer in i.reads | i.writes]
+            writers = [i.nest for i in touching if isinstance(i, NestItem)]
+            stores = [s for nest in writers for s in nest.stores if s.access.buffer is item.a.buffer]
+            simple = len(touching) == 2 and len(stores) == 1 and stores[0].flushes and writers[0].reduced == 0
+            whole = not isinstance(depth, Expression) and int(depth) % 32 == 0 and same(depth, _width(item.a.buffer))
+            if simple and whole and isinstance(stores[0].term, Apply) and len(stores[0].axes) == 2:
+                item.a.buffer.facts["pairs"] = True
 
 
 def _nest(emitter: ProgramEmitter, context: Context, nest: Nest, band: BandItem, first: str, last: str) -> None:
@@ -263,7 +339,7 @@ def _nest(emitter: ProgramEmitter, context: Context, nest: Nest, band: BandItem,
     arguments: list[tuple[str, str | int]] = []
     for p in code.pointers:
         pointer = emitter.address(context, p.buffer, p.dtype, p.offset)  # type: ignore[arg-type]
-        if p.buffer in band.private:
+        if p.buffer in band.private and "pairs" not in p.buffer.facts:
             back = f.op("sub", "i64", 0, first)
             pointer = f.define(f"getelementptr {stored_element(p.dtype)}, ptr {pointer}, i64 {back}")
         arguments.append(("ptr", pointer))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pypto.cpu.nest_terms import TermWriter
+from pypto.cpu.nest_terms import TermWriter, writes_pairs
 from pypto.cpu.nests import Constant, Nest, Scan, Term
 from pypto.cpu.places import LaneLoop, NestCode, Place, Scope, Value
 from pypto.cpu.running import Accumulator, RunningSum
@@ -223,22 +223,35 @@ class NestEmitter(TermWriter):
         carriers: list[Accumulator | RunningSum] = [*running.values(), *totals]
         parts = [part for carrier in carriers for part in carrier.parts]
         carried = [(p.type, p.name) for p in parts]
-        with self.f.loop(0, self.scalar(self.nest.extents[self.inner]), carried=carried, hint="reduce") as loop:
-            inner = Scope(dict(scope.memo), {**scope.index, self.inner: loop.index}, scope.places, bases, running)
+        pairs = [store for store in current.stores if writes_pairs(store)]
+        together = 2 if pairs else 1
+        with self.f.loop(0, self.scalar(self.nest.extents[self.inner]), together, carried=carried, hint="reduce") as loop:
             fresh = [p._replace(name=n) for p, n in zip(parts, loop.carried, strict=True)]
             for carrier in carriers:
                 carrier.parts = [fresh.pop(0) for _ in carrier.parts]
-            self._evaluate(current, inner)
-            for total in totals:
+            indices = [self.sum(loop.index, step) for step in range(together)]
+            scopes = [Scope(dict(scope.memo), {**scope.index, self.inner: i}, scope.places, bases, running) for i in indices]
+            for inner in scopes:
+                self._column(current, inner, totals)
+            for store in pairs:
                 for u in range(vectors):
-                    total.take(u, self.value(total.term.operand, u, inner), None, lambda: self._splat_index(loop.index))
-            self._finish(current, inner)
+                    self.store_pair(store, u, scopes)
             loop.next = [part.name for carrier in carriers for part in carrier.parts]
         after = [p._replace(name=n) for p, n in zip(parts, loop.results, strict=True)]
         del after[: sum(len(r.parts) for r in running.values())]
         for total in totals:
             for u, result in enumerate(total.per_lane([after.pop(0) for _ in total.parts])):
                 scope.memo[id(total.term), u] = result
+
+    def _column(self, current: Pass, inner: Scope, totals: list[Accumulator]) -> None:
+        """One position along the inner axis, for all vectors side by side."""
+        assert self.inner is not None
+        index = str(inner.index[self.inner])
+        self._evaluate(current, inner)
+        for total in totals:
+            for u in range(len(inner.places)):
+                total.take(u, self.value(total.term.operand, u, inner), None, lambda: self._splat_index(index))
+        self._finish(current, inner)
 
     def _splat_index(self, index: str) -> Vector:
         b = self.vectors(_D.DT_INT32)
@@ -262,8 +275,9 @@ class NestEmitter(TermWriter):
                 kind = compute_type(term.dtype)
                 self.vectors(kind).store(kind, self.value(term, u, inner), self._saved_at(term, place))
         for store in current.stores:
-            for u in range(len(inner.places)):
-                self._store(store, u, inner)
+            if not writes_pairs(store):
+                for u in range(len(inner.places)):
+                    self._store(store, u, inner)
 
     def _saved_at(self, term: Term, place: Place) -> str:
         return self.f.gep(stored_element(compute_type(term.dtype)), self.row_buffers[id(term)], place.lane)

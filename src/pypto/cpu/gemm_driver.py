@@ -265,6 +265,23 @@ class Driver:
         values = (a, 0, 0, m, n, k, b, c, ldc, 0, "null", "null", "null", 0, 0, pitch, 1)
         invoke(f, "void", f"pypto_drive_{fmt.kind}", DRIVE, *values)
         f.ret()
+        if fmt.kind == "bf16":
+            self._pairs()
+
+    def _pairs(self) -> None:
+        """``gemm_pairs``: like ``gemm_ready``, for a B that a nest has written in the layout of tiles.
+
+        Without tiles no kernel calls it; should one come from a cache that is shared with another system, C is NaN, not wrong.
+        """
+        f = self.module.function("void", "pypto_gemm_pairs_bf16", parameters(GEMM_READY, "a m n k b b_pitch c ldc"))
+        _, m, n, *_, c, ldc = f.arguments
+        if self.fmt.method == "tile":
+            invoke(f, "void", "pypto_gemm_ready_bf16", GEMM_READY, *f.arguments)
+        else:
+            with f.loop(0, m, 1) as down, f.loop(0, n, 1) as across:
+                place = f.op("add", "i64", f.op("mul", "i64", down.index, ldc), across.index)
+                f.store("i32", 0x7FC00000, f.gep("i32", c, place))
+        f.ret()
 
 
 SECOND_LEVEL, FIRST_LEVEL = 2, 3  # where a prefetched line goes, in LLVM's numbers

@@ -8,6 +8,7 @@ KIND_OF = {f"pypto_{family}_{kind}": kind for family in _FAMILIES for kind in KI
 _READY = ("packed_a_bytes", "pack_a", "gemm_ready")  # not for f16, which must look at A for infinities
 KIND_OF |= {f"pypto_{family}_{kind}": kind for family in _READY for kind in KINDS if kind != "f16"}
 KIND_OF |= {"pypto_store_bf16": "bf16", "pypto_store_f16": "f16"}
+KIND_OF["pypto_gemm_pairs_bf16"] = "bf16"
 
 
 def symbols_of(kind: str) -> list[str]:

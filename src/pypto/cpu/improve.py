@@ -27,7 +27,7 @@ def improve(items: list[Item], parallel: set[LoopItem]) -> list[Item]:
     merge(items, users)
     _mark_flushing(list(_leaves(items)))
     found = _improved(items, users, parallel, serial=False)
-    turn_bands(found)
+    turn_bands(found, parallel)
     return found
 
 

@@ -15,7 +15,7 @@ from pypto.cpu.text import Function, Module
 from pypto.cpu.vectors import LANES, Vector, Vectors, compute_type, stored_element
 from pypto.cpu.views import same
 from pypto.dtypes import DataType
-from pypto.ir.symbols import Expression, Scalar, kind_of
+from pypto.ir.symbols import Expression, Scalar, kind_of, mul
 
 _D = DataType
 
@@ -158,6 +158,26 @@ class TermWriter:
         bits = Vector(self.f.cast("bitcast", "<16 x bfloat>", narrow, "<16 x i16>"), _D.DT_UINT16)
         self.vectors(_D.DT_UINT16).store(_D.DT_UINT16, bits, pointer, scope.places[u].tail)
 
+    def store_pair(self, store: Store, u: int, scopes: list[Scope]) -> None:
+        """Two positions along the inner axis, joined to words in the place that the tiles of B give them (``packing_b.py``)."""
+        f, first = self.f, scopes[0]
+        even, odd = (self._compute(store.term, u, scope).name for scope in scopes)
+        kind = "<16 x float>"
+        both = f.intrinsic("<32 x bfloat>", "llvm.x86.avx512bf16.cvtne2ps2bf16.512", (kind, odd), (kind, even))
+        halves = f.cast("bitcast", "<32 x bfloat>", both, "<32 x i16>")
+        order = ", ".join(f"i32 {i}, i32 {i + LANES}" for i in range(LANES))
+        words = f.define(f"shufflevector <32 x i16> {halves}, <32 x i16> poison, <32 x i32> <{order}>")
+        index, lane = first.index[self.inner], first.places[u].lane  # type: ignore[index]
+        lane = f.op("sub", "i64", lane, "%first")
+        half = self.product(f.op("lshr", "i64", lane, 5), mul(self.nest.sizes[self.inner], 64))  # type: ignore[arg-type,index]
+        tile = f.op("shl", "i64", f.op("and", "i64", lane, 16), 6)
+        step = f.op("shl", "i64", f.op("lshr", "i64", index, 5), 11)
+        row = f.op("shl", "i64", f.op("and", "i64", index, 30), 5)
+        place = f.gep(
+            "i8", self.pointer(store.access), f.op("add", "i64", f.op("add", "i64", half, tile), f.op("add", "i64", step, row))
+        )
+        f.store("<32 x i16>", words, place, align=64)
+
     # -- addresses -------------------------------------------------------------------------------------------------------------
 
     def _row_pointers(self, current: Pass, scope: Scope) -> dict[int, str]:
@@ -201,6 +221,11 @@ class TermWriter:
         if a == 0 or b == 0:
             return b if a == 0 else a
         return self.f.op("add", "i64", a, b)
+
+
+def writes_pairs(store: Store) -> bool:
+    """Whether the store's buffer has the layout of tiles: words of two neighbours along the inner axis."""
+    return bool(store.access.buffer.facts.get("pairs"))
 
 
 def below_its_maximum(term: Apply) -> bool:
