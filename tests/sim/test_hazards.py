@@ -5,7 +5,7 @@ import pytest
 from small_language import pointer, program, scalar, tensor
 
 from pypto.errors import simulation as errors
-from pypto.sim import simulate
+from pypto.sim import simulate, units
 
 SEEDS = (None, 0, 1, 2)
 ROWS = tensor(["rows", 64])
@@ -440,15 +440,13 @@ def test_deadlocks_are_found_without_checks():
         simulate(built, {}, check=False, timing=False)
 
 
-def test_a_loop_that_never_ends():
-    from pypto.sim import machine
-
-    before, machine.MOST_TURNS = machine.MOST_TURNS, 1000
-    try:
-        with pytest.raises(errors.EndlessLoop, match="AIV0"):
-            simulate(program(vector="while True:\n    x = 1\n"), {})
-    finally:
-        machine.MOST_TURNS = before
+def test_a_loop_that_never_ends(monkeypatch):
+    monkeypatch.setattr(units, "MOST_TURNS", 1000)
+    text = "s = struct(word=0)\nwhile True:\n    s.word = s.word + 1\n    ssbuf_store(s, 0)\n    ssbuf_load(s, 0)\n"
+    for seed in SEEDS:
+        with pytest.raises(errors.EndlessLoop, match="AIV0 turns for ever: 1000 times") as error:
+            simulate(program(vector=text), {}, seed=seed)
+        assert "vector.py:2" in str(error.value)
 
 
 def test_a_loop_that_polls_ends_when_another_core_writes():

@@ -127,7 +127,8 @@ class Deadlock(UserError, RuntimeError):
 
 class EndlessLoop(UserError, RuntimeError):
     code = 0xF00003
-    message = "a while loop on {core} turns for ever: {turns} times, while nothing else can run"
+    message = "a while loop on {core} turns for ever: {turns} times, and no pipe was given anything to do"
+    help = "what it waits for must be written by another core before, and ordered by an event"
 
 
 class UnpairedSync(UserError, RuntimeError):

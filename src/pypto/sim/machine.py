@@ -17,7 +17,7 @@ from pypto.cores.enums import CoreType, CrossCoreSyncMode, MemorySpace, SyncCore
 from pypto.cores.program import CoreProgram, Instruction, TileProgram, walk
 from pypto.cores.types import Struct
 from pypto.errors.base import InternalError
-from pypto.errors.simulation import EndlessLoop, TooManyBlocks
+from pypto.errors.simulation import TooManyBlocks
 from pypto.sim.arguments import GlobalMemory
 from pypto.sim.calls import Call
 from pypto.sim.clocks import Release
@@ -30,7 +30,6 @@ from pypto.sim.scalar import Compiled, compiled
 from pypto.sim.signals import Barrier, Counter
 from pypto.sim.units import Unit
 
-MOST_TURNS = 1_000_000  # of while loops, while nothing else happens
 SHUFFLE = 0.05  # how often priorities change
 STRETCHES = (0.25, 4.0)  # durations under a seed
 
@@ -123,25 +122,17 @@ class Machine:
         if self.shuffled:
             self._loop_shuffled()
             return
-        turns = 0
         while self.runnable:
             unit = self.runnable.popleft()
-            if unit.finished:
-                continue
-            turns = self._advance(unit, turns)
-            self.settle()
+            if not unit.finished:
+                self._advance(unit)
+                self.settle()
 
-    def _advance(self, unit: Unit, turns: int) -> int:
-        """One stretch of a scalar unit. Counts turns of while loops in which nothing else happened."""
-        before, issued = unit.turns, unit.now
+    def _advance(self, unit: Unit) -> None:
+        """One stretch of a scalar unit; it goes on later unless it waits for something."""
         unit.advance()
         if unit.paused is None and not unit.finished:
             self.runnable.append(unit)
-        if unit.turns == before or len(self.runnable) > 1 or unit.now > issued + self.chip.cycles["scalar"]:
-            return 0
-        if turns > MOST_TURNS:
-            raise EndlessLoop(core=unit.name, turns=turns)
-        return turns + 1
 
     def settle(self) -> None:
         """Steps the queues whose heads may go on."""
@@ -155,7 +146,6 @@ class Machine:
             self.settling = False
 
     def _loop_shuffled(self) -> None:
-        turns = 0
         while True:
             candidates = [unit for unit in dict.fromkeys(self.runnable) if not unit.finished] + list(self.ready)
             if not candidates:
@@ -165,7 +155,7 @@ class Machine:
             chosen = max(candidates, key=self._priority)
             if isinstance(chosen, Unit):
                 self.runnable = deque(unit for unit in dict.fromkeys(self.runnable) if unit is not chosen)
-                turns = self._advance(chosen, turns)
+                self._advance(chosen)
             elif not chosen.one_step() or not chosen.queue:
                 self.ready.pop(chosen, None)
 

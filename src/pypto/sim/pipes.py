@@ -40,7 +40,6 @@ class Pipe:
         "kind",
         "known",
         "lane",
-        "last",
         "machine",
         "queue",
         "starts",
@@ -53,7 +52,6 @@ class Pipe:
         self.unit, self.kind, self.index, self.machine = unit, kind, index, unit.machine
         self.queue: deque[Call] = deque()
         self.stuck: Any = None
-        self.last: Call | None = None
         self.timed: bool = self.machine.timed
         self.depth: int = self.machine.chip.queue_depth
         self.starts: deque[float] = deque(maxlen=self.depth)
@@ -75,6 +73,7 @@ class Pipe:
     def issue(self, site: Site, operands: Any, attributes: Any, iteration: tuple, tickets: Any = None) -> bool:
         """Takes a call from the scalar unit, and steps it at once where nothing is before it. True: the scalar unit pauses."""
         unit, machine, queue = self.unit, self.machine, self.queue
+        unit.turns = 0
         call = Call(site, operands, attributes, unit, iteration, unit.scalar.told)
         call.tickets = tickets
         if self.timed:
@@ -210,7 +209,7 @@ class ScalarUnit(Pipe):
         self.unit.resume()
 
     def begin(self, call: Call) -> None:
-        self.last = call
+        """It is the one that knows."""
 
     def touched(self) -> None:
         """The scalar unit accessed a memory: what it issues next is behind it."""

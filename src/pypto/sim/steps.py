@@ -167,7 +167,6 @@ def operate_in_phase(pipe: Pipe, call: Call) -> bool:
         unit_flag.waiter = pipe
         unit_flag.waiting = call
         return pipe.wait_for(unit_flag)
-    pipe.begin(call)
     if unit_flag.last is not None and unit_flag.last.queue != pipe.index:
         pipe.acquire(unit_flag.last)
     operate(pipe, call)

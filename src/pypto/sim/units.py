@@ -9,7 +9,7 @@ from pypto.cores import program as p
 from pypto.cores.enums import CoreType, CrossCoreSyncMode, PipeType, SyncCoreType
 from pypto.cores.types import Struct
 from pypto.errors.base import InternalError, UserError
-from pypto.errors.simulation import EventRange, NullAccess
+from pypto.errors.simulation import EndlessLoop, EventRange, NullAccess
 from pypto.errors.tiles import AssertionFailed
 from pypto.sim.calls import Call, Site
 from pypto.sim.clocks import joined
@@ -21,6 +21,7 @@ from pypto.sim.steps import operate_on_scalar_unit, placed
 from pypto.sim.values import Record, Ring
 
 DRAIN = "its pipes"
+MOST_TURNS = 3_000_000
 
 
 class Unit:
@@ -99,9 +100,11 @@ class Unit:
             self.resume()
 
     def turn(self) -> None:
-        """A while loop goes round: the others get their chance."""
+        """A while loop goes round: the others get their chance. One that gives no pipe anything to do does not go round for ever."""
         self.turns += 1
         self.paused = None
+        if self.turns > MOST_TURNS:
+            raise EndlessLoop(core=self.name, turns=MOST_TURNS)
 
     def draining(self, call: Call) -> bool:
         """True while a pipe of this core still has work; then the scalar unit knows all of it is done."""
