@@ -15,7 +15,9 @@ Shape = tuple[int, ...]
 UNARY = [
     "-{a}", "pypto.abs({a})", "pypto.relu({a})", "pypto.exp({a} * 0.125)", "pypto.tanh({a})", "pypto.sigmoid({a})",
     "pypto.sqrt(pypto.abs({a}))", "pypto.rsqrt({a} * {a} + 1.0)", "pypto.erf({a})", "{a} * 0.5", "{a} + 1.5",
-    "2.0 - {a}", "1.0 / ({a} * {a} + 2.0)", "pypto.clip({a}, -2.0, 3.0)", "pypto.floor({a} * 3.7 + 0.123)", "pypto.round({a} * 2.9 + 0.077)",
+    "2.0 - {a}", "1.0 / ({a} * {a} + 2.0)", "pypto.clip({a}, -2.0, 3.0)",
+    "pypto.floor({a} * 3.7 + 0.123)",
+    "pypto.round({a} * 2.9 + 0.077)",
     "pypto.maximum({a}, 0.25)",
     "pypto.cast(pypto.cast({a} * 5.3 + 0.071, pypto.DT_INT32), pypto.DT_FP32)",
     "pypto.where({a} > 0.0, {a}, {a} * 0.1)", "pypto.sin({a})", "pypto.log1p(pypto.abs({a}))",
