@@ -65,11 +65,12 @@ class ParserError(UserError, RuntimeError):
         self.note = note
 
     @property
-    def span(self) -> Location | None:  # type: ignore[override]
+    def span(self) -> Any:  # type: ignore[override]
+        """The public form of the place, None without one; set with a ``Span``."""
         return None if self.place is None else location(self.place)
 
     @span.setter
-    def span(self, value: Span | None) -> None:
+    def span(self, value: Any) -> None:
         self.place = value
 
     @property

@@ -58,7 +58,11 @@ class ArgumentKind(ParserTypeError):
 
 
 class EnumExpected(FinalRejectionError):
-    message = "{call}: '{name}' expects an enum value{of}, got {got}"
+    message = "{call}: '{name}' expects an enum value of pl.{enum}, got {got}"
+
+
+class EnumInvalid(FinalRejectionError):
+    message = "{call}: '{name}' is invalid: expected a member of pl.{enum}, got {got}"
 
 
 class ConstantExpected(FinalRejectionError):

@@ -58,11 +58,10 @@ def attribute_of(base: Any, name: str, text: str) -> Any:
         return Shape(base)
     if isinstance(base, TileHandle) and name == "valid_shape":
         return Shape(base)
-    typed = getattr(base, "type", None)
     if isinstance(base, TileHandle) and name == "shape":
         return Static(base.type.shape)
-    if name == "dtype" and hasattr(typed, "dtype"):
-        return Static(typed.dtype)
+    if isinstance(base, (TileHandle, TensorHandle)) and name == "dtype":
+        return Static(base.type.dtype)
     raise UnknownAttribute(name=name, got=describe(base))
 
 

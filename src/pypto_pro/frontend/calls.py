@@ -128,7 +128,8 @@ def _native(function: Any, arguments: Arguments) -> Any:
     found = CONVERSIONS.get(function) if isinstance(function, type) or function is abs else None
     number = as_number(arguments.positional[0]) if len(values) == 1 and arguments.positional else None
     if found is None or number is None:
-        raise UnknownCallee(got=f"{getattr(function, '__name__', function)} with run-time arguments")
+        advice = ADVICE.get(getattr(function, "__name__", ""))
+        raise UnknownCallee(got=f"{getattr(function, '__name__', function)} with run-time arguments", advice=advice)
     return found(number)
 
 
@@ -136,6 +137,13 @@ def stop_here(reader: Any, node: ast.Call) -> Void:
     """``breakpoint()``: the simulator stops here, at the true iteration."""
     reader.emit(Instruction("breakpoint", PipeType.S, place=reader.frame.span(node)))
     return Void("breakpoint()")
+
+
+ADVICE = {
+    "print": 'pl.printf("%d\n", x) prints scalars, pl.dump_data(tile) prints tiles and tensors',
+    "len": "use tensor.shape[axis] or tile.valid_shape[axis]",
+    "sum": "pl.sum(out, tile, tmp) adds up the rows of a tile",
+}
 
 
 def _absolute(number: Number) -> Any:

@@ -15,7 +15,7 @@ from pypto_pro.errors.calls import (
     RecursiveHelper,
     SourceMissing,
 )
-from pypto_pro.frontend import annotations
+from pypto_pro.frontend import annotation
 from pypto_pro.frontend.expressions import held, usable
 from pypto_pro.frontend.state import Frame, cells_of
 from pypto_pro.frontend.values import HANDLES, Static, as_number
@@ -82,12 +82,12 @@ def read_body(reader: Any, frame: Frame) -> Any:
     """The statements of a function in their own frame."""
     outer, reader.frame = reader.frame, frame
     try:
-        annotations.check_parameters(reader, frame)
+        annotation.check_parameters(reader, frame)
         body = frame.code.node.body
         falls = reader.statements(body if isinstance(body, list) else frame.code.body)
         returned = [*frame.returned, *([Static(None)] if falls else [])]
         value = merge_values(reader, "result", returned) if returned else Static(None)
-        return annotations.check_return(reader, frame, value)
+        return annotation.check_return(reader, frame, value)
     finally:
         reader.frame = outer
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pypto.cores.enums import MemorySpace, PipeType
-from pypto.cores.program import Constant, Expression, Instruction, Name
+from pypto.cores.program import Constant, Instruction, Name
 from pypto.cores.types import INDEX, Tensor, Tile
 from pypto.dtypes import DataType
 from pypto.ops.tile.synchronisation import pipe_of_call
@@ -17,6 +17,7 @@ from pypto_pro.errors.calls import (
     ArgumentKind,
     ConstantExpected,
     EnumExpected,
+    EnumInvalid,
     FormatLiteral,
     IntegerListExpected,
     MissingArgument,
@@ -78,6 +79,9 @@ def emit_operation(reader: Any, row: TileOperation, arguments: Arguments) -> Any
     given = bind(row, arguments)
     attributes = {name: _attribute(arguments, row.keywords[name], value) for name, value in given.keywords.items()}
     extra = _extra(reader, row, arguments, attributes)
+    for parameter, value in given.positional:
+        if parameter.kinds == {"text"}:
+            _require_kind(arguments, parameter, value)
     _check(reader, row, given, attributes)
     for parameter, value in given.positional:
         _require_kind(arguments, parameter, value)
@@ -145,9 +149,9 @@ def _attribute(arguments: Arguments, parameter: Parameter, value: Any) -> Any:
     name, call = parameter.name, arguments.call
     if parameter.enum is not None:
         if not isinstance(value, Static) or not hasattr(value.value, "name") or is_number(value.value):
-            raise EnumExpected(call=call, name=name, of=f" of pl.{parameter.enum.__name__}", got=describe(value))
+            raise EnumExpected(call=call, name=name, enum=parameter.enum.__name__, got=describe(value))
         if not isinstance(value.value, parameter.enum):
-            raise EnumExpected(call=call, name=name, of=f" of pl.{parameter.enum.__name__}, invalid", got=describe(value))
+            raise EnumInvalid(call=call, name=name, enum=parameter.enum.__name__, got=describe(value))
         return value.value
     if parameter.kinds == {"integers"}:
         return _integers(arguments, name, value)
@@ -283,8 +287,3 @@ def pipe_of(row: TileOperation, given: Given, keywords: dict[str, Any]) -> PipeT
     find_pipe: Callable[[list[MemorySpace | None]], PipeType | None] = row.pipe  # type: ignore[assignment]
     kinds = [_type(value) for _, value in given.positional]
     return find_pipe([kind.space if isinstance(kind, Tile) else None for kind in kinds])
-
-
-def expression_of(value: Any) -> Expression:
-    number = as_number(value)
-    return number.expression if number is not None else value.expression

@@ -26,7 +26,7 @@ from pypto_pro.errors.statements import (
 )
 from pypto_pro.frontend.expressions import condition
 from pypto_pro.frontend.state import LoopContext
-from pypto_pro.frontend.values import Intrinsic, Number, Static, as_number, describe, same, static_integer
+from pypto_pro.frontend.values import Intrinsic, Number, Static, as_number, describe, expression_of, same, static_integer
 from pypto_pro.frontend.variables import bind, ensure_stored, general, merge, merge_values
 
 MOST_READINGS = 8  # types only widen, so this is never reached; it keeps a mistake of ours from hanging
@@ -49,12 +49,13 @@ def for_statement(reader: Any, node: ast.For) -> bool:
     if bounds is None:
         raise LoopIterator(text=ast.unparse(node.iter))
     place = reader.frame.span(node)
-    start, stop, step = (as_number(bound) for bound in bounds)
+    start, stop, step = (expression_of(bound) for bound in bounds)
     name = node.target.id
     ensure_stored(reader, [name], place)
-    index = Number(Name(reader.home(name, Number(Constant(0), INDEX))), INDEX)
+    variable = reader.home(name, Number(Constant(0), INDEX))
+    index = Number(Name(variable), INDEX)
     context = _read(reader, node, (name, *bound_names(node.body)), lambda: _enter(reader, name, index))
-    reader.emit(Loop(index.expression.name, start.expression, stop.expression, step.expression, context.body, place))
+    reader.emit(Loop(variable, start, stop, step, context.body, place))
     return True
 
 
@@ -148,7 +149,7 @@ def _read(reader: Any, node: Any, assigned: Sequence[str], enter: Any, falls_out
         if all(same(before[name], merged[name]) for name in known):
             break
         before.update(merged)
-    exits = [*([_after(before, known, ends)] if falls_out else []), *context.breaks]
+    exits = [*([_after(reader, before, ends)] if falls_out else []), *context.breaks]
     frame.env = merge(reader, exits) if exits else dict(before)
     return Body(context, body)
 
@@ -175,14 +176,9 @@ def _once(reader: Any, node: Any, before: dict[str, Any], enter: Any) -> tuple[L
     return context, body, ends
 
 
-def _after(before: dict[str, Any], known: Sequence[str], ends: list[dict[str, Any]]) -> dict[str, Any]:
-    """What is bound when the loop has run to its end: as before, and what an iteration bound for the first time."""
-    found = dict(before)
-    for end in ends:
-        for name, value in end.items():
-            if name not in found:
-                found[name] = value
-    return found
+def _after(reader: Any, before: dict[str, Any], ends: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is bound when the loop has run to its end: as before, and what iterations bound for the first time (if there were any)."""
+    return merge(reader, [before, *ends]) if ends else dict(before)
 
 
 def _open_flag(reader: Any, node: Any, place: Any) -> None:

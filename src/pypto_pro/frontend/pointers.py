@@ -19,6 +19,7 @@ from pypto_pro.frontend.values import (
     as_number,
     describe,
     elements,
+    expression_of,
     static_integer,
 )
 
@@ -92,8 +93,8 @@ def _declare_tensor(reader: Any, source: Any, facts: tuple, node: ast.AST, hint:
     type = Tensor(static, dtype, layout)
     made = TensorHandle(source.expression, type)
     name = reader.home(hint, made)
-    lengths = tuple(one.expression for one in map(as_number, shape))
-    steps = None if strides is None else tuple(one.expression for one in map(as_number, strides))
+    lengths = tuple(map(expression_of, shape))
+    steps = None if strides is None else tuple(map(expression_of, strides))
     reader.emit(DeclareTensor(name, source.expression, dtype, lengths, steps, Constant(0, INDEX), reader.frame.span(node)))
     return TensorHandle(reader.name(name), type)
 

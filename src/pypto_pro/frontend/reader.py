@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
 from pypto.cores.program import Assign, Break, Constant, Name, Statement
 from pypto.dtypes import DataType
 from pypto.errors.base import UserError
 from pypto.frontend.names import loaded_names
-from pypto_pro import language
 from pypto_pro.errors.base import FinalRejectionError, ParserError
 from pypto_pro.errors.calls import CheckFailed
 from pypto_pro.errors.expressions import UnsupportedExpression
@@ -46,7 +46,6 @@ STATEMENTS: dict[type, Callable[..., bool]] = {
     ast.Expr: statements.expression_statement,
     ast.For: loops.for_statement,
     ast.While: loops.while_statement,
-    ast.With: statements.with_statement,
     ast.Return: statements.return_statement,
     ast.Break: loops.break_statement,
     ast.Continue: loops.continue_statement,
@@ -62,27 +61,28 @@ class Reader(State):
     def statements(self, body: Sequence[ast.stmt]) -> bool:
         """Reads statements in order; False when no path goes on behind them."""
         for index, statement in enumerate(body):
-            rest = list(body[index + 1 :])
-            helper_returns = self.frame.helper and loops.has_return(statement)
-            if isinstance(statement, ast.If):
-                falls = self.placed_statement(
-                    statement, lambda s=statement, r=rest if helper_returns else []: branches.if_statement(self, s, r)
-                )
-                if helper_returns:
-                    return falls
-            else:
-                falls = self.placed_statement(
-                    statement, lambda s=statement: STATEMENTS.get(type(s), statements.unsupported)(self, s)
-                )
-            if not falls:
+            if self.frame.helper and loops.has_return(statement):
+                return self.statement_that_returns(statement, body[index + 1 :])
+            if not self.statement(statement):
                 return False
-            if helper_returns and isinstance(statement, (ast.For, ast.While)):
-                return branches.after_loop_with_return(self, rest, self.frame.span(statement))
         return True
 
-    def placed_statement(self, node: ast.stmt, read: Callable[[], bool]) -> bool:
+    def statement(self, node: ast.stmt, rest: Sequence[ast.stmt] = ()) -> bool:
+        """One statement; ``rest`` stands behind it on every path that goes on."""
         with self.placed(node):
-            return read()
+            if isinstance(node, ast.If):
+                return branches.if_statement(self, node, list(rest))
+            if isinstance(node, ast.With):
+                return statements.with_statement(self, node, list(rest))
+            return STATEMENTS.get(type(node), statements.unsupported)(self, node)
+
+    def statement_that_returns(self, node: ast.stmt, rest: Sequence[ast.stmt]) -> bool:
+        """A statement in which a helper may return: what follows belongs to the paths that have not."""
+        if isinstance(node, (ast.If, ast.With)):
+            return self.statement(node, rest)
+        if not self.statement(node):
+            return False
+        return branches.after_loop_with_return(self, list(rest), self.frame.span(node))
 
     def returns(self, value: Any, node: ast.Return) -> None:
         """A helper's return; from inside a loop it also leaves the loop."""
@@ -152,10 +152,12 @@ class Reader(State):
         if isinstance(node, (ast.Name, ast.Constant)):
             return None
         try:
+            if any(isinstance(one, ast.Call) and isinstance(self.callee(one.func), Intrinsic) for one in ast.walk(node)):
+                return None  # some names of the language also run in plain Python
             value = self.python_value(node)
         except Exception:  # whatever Python says, the front end's own error is the one to show
             return None
-        return Static(plain(value)) if visible(value) and not _is_language(value) else None
+        return Static(plain(value)) if visible(value) and not isinstance(value, FunctionType) else None
 
     def python_value(self, node: ast.expr) -> Any:
         """Evaluates ``node`` in Python; raises when a name is not known before the kernel runs."""
@@ -209,7 +211,3 @@ def _own_names(node: ast.expr) -> set[str]:
         if isinstance(inner, ast.Lambda):
             found |= {a.arg for a in inner.args.args}
     return found
-
-
-def _is_language(value: Any) -> bool:
-    return value is language or isinstance(value, Intrinsic)

@@ -70,7 +70,7 @@ def _width(dtype: DataType) -> int:
 
 
 def _integer(bits: int, unsigned: bool) -> DataType:
-    return _D[f"DT_{'U' if unsigned else ''}INT{bits}"]
+    return DataType[f"DT_{'U' if unsigned else ''}INT{bits}"]
 
 
 def binary(symbol: str, left: Any, right: Any) -> Any:

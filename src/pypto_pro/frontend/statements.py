@@ -23,7 +23,7 @@ from pypto_pro.errors.statements import (
     UnsupportedStatementType,
     VoidValue,
 )
-from pypto_pro.frontend import annotations, expressions, loops, records, subscripts
+from pypto_pro.frontend import annotation, expressions, loops, records, subscripts
 from pypto_pro.frontend.expressions import BINARY, binary_values, held
 from pypto_pro.frontend.values import Intrinsic, Method, Shape, Static, Void, describe, elements
 from pypto_pro.frontend.variables import bind
@@ -90,7 +90,7 @@ def annotated(reader: Any, node: ast.AnnAssign) -> bool:
     reader.hint = node.target.id if isinstance(node.value, ast.Call) else ""
     value = assignable(reader.expression(node.value))
     reader.hint = ""
-    value = annotations.check_value(reader, node.annotation, node.target.id, value, "variable")
+    value = annotation.check_value(reader, node.annotation, node.target.id, value, "variable")
     bind(reader, node.target.id, value, reader.frame.span(node))
     return True
 
@@ -133,7 +133,7 @@ def expression_statement(reader: Any, node: ast.Expr) -> bool:
     return True
 
 
-def with_statement(reader: Any, node: ast.With) -> bool:
+def with_statement(reader: Any, node: ast.With, rest: list[ast.stmt]) -> bool:
     """``with pl.section_cube():`` is read for the cube core and left out for the vector cores, and the other way round."""
     if len(node.items) != 1:
         raise ManyContexts()
@@ -144,10 +144,10 @@ def with_statement(reader: Any, node: ast.With) -> bool:
         raise OtherContext(text=ast.unparse(context))
     reader.unit.sections.add(kind)
     if kind is reader.unit.target:
-        return reader.statements(node.body)
+        return reader.statements([*node.body, *rest])
     for name in loops.bound_names(node.body):
         reader.unit.skipped.setdefault(name, (node.lineno, "cube" if kind is CoreType.CUBE else "vector"))
-    return True
+    return reader.statements(rest)
 
 
 def return_statement(reader: Any, node: ast.Return) -> bool:

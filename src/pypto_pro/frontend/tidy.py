@@ -51,6 +51,13 @@ def _kept(body: tuple[Statement, ...], read: set[str]) -> tuple[Statement, ...]:
     return tuple(found) if len(found) != len(body) or any(a is not b for a, b in zip(found, body, strict=True)) else body
 
 
+def without_inner(statement: Statement) -> Statement:
+    """A statement without the statements in it."""
+    if isinstance(statement, If):
+        return replace(statement, then=(), otherwise=())
+    return replace(statement, body=()) if isinstance(statement, (Loop, Repeat)) else statement
+
+
 def turns(part: Any) -> bool:
     """Whether evaluating an expression turns a ring."""
     return any(isinstance(one, Slot) and one.how == "next" for one in expressions_in(part))

@@ -24,7 +24,7 @@ from pypto_pro.errors.tiling import (
 )
 
 KINDS: dict[str, DataType] = {"int": INDEX, "float": DataType.DT_FP32, "bool": DataType.DT_BOOL}
-C_TYPES = {"int": ctypes.c_int64, "float": ctypes.c_float, "bool": ctypes.c_bool}
+C_TYPES: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_float, "bool": ctypes.c_bool}
 LONGEST_ARRAY = 2048  # tile API section 1.6
 
 
@@ -94,7 +94,7 @@ def _number(name: str, value: Any, kind: str) -> Any:
     allowed = {"int": (int,), "float": (int, float), "bool": (bool, int)}[kind]
     if not isinstance(value, allowed):
         raise TilingValue(name=name, expected=kind, got=type(value).__name__)
-    return {"int": int, "float": lambda v: ctypes.c_float(v).value, "bool": bool}[kind](value)
+    return ctypes.c_float(value).value if kind == "float" else int(value) if kind == "int" else bool(value)
 
 
 def pack(cls: type, instance: Any) -> bytes:
@@ -110,7 +110,7 @@ def pack(cls: type, instance: Any) -> bytes:
     """
     members = []
     for name, kind, length in kinds_of(cls):
-        members.append((name, C_TYPES[kind] if length is None else C_TYPES[kind] * length))  # type: ignore[operator]
+        members.append((name, C_TYPES[kind] if length is None else C_TYPES[kind] * length))
     structure = type(cls.__name__, (ctypes.Structure,), {"_fields_": members})()
     for name, value in values_of(cls, instance, cls.__name__).items():
         if isinstance(value, tuple):

@@ -229,6 +229,12 @@ def renamed(value: Any, name: str) -> Any:
     return replace(value, expression=Name(name))
 
 
+def expression_of(value: Any) -> Any:
+    """The expression of a scalar or handle."""
+    number = as_number(value)
+    return number.expression if number is not None else value.expression
+
+
 def describe(value: Any) -> str:
     """A value in a message."""
     if isinstance(value, Static):

@@ -170,7 +170,13 @@ def merge(state: State, paths: list[dict[str, Any]]) -> dict[str, Any]:
     if len(paths) == 1:
         return dict(paths[0])
     names = dict.fromkeys(name for path in paths for name in path)
-    return {name: merge_values(state, name, [path[name] for path in paths if name in path]) for name in names}
+    found = {}
+    for name in names:
+        values = [path[name] for path in paths if name in path]
+        merged = merge_values(state, name, values)
+        # bound on some paths only: no constant, so that reading it where it was not bound is noticed
+        found[name] = merged if len(values) == len(paths) else general(state, name, merged)
+    return found
 
 
 def merge_values(state: State, name: str, values: list[Any]) -> Any:

@@ -56,11 +56,9 @@ def _ordered(parameters: tuple[Parameter, ...]) -> list[Parameter]:
 
 
 def _parameter(one: Parameter) -> inspect.Parameter:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     if one.variadic:
         return inspect.Parameter(one.name, inspect.Parameter.VAR_POSITIONAL)
-    if one.keyword:
-        kind = inspect.Parameter.KEYWORD_ONLY
+    kind = inspect.Parameter.KEYWORD_ONLY if one.keyword else inspect.Parameter.POSITIONAL_OR_KEYWORD
     default = one.default if one.optional else inspect.Parameter.empty
     return inspect.Parameter(one.name, kind, default=default)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pypto.cores.enums import (
     AccPhase,
     AccToVecMode,
@@ -42,9 +44,10 @@ class FunctionType(_Numbered):
     SimtCallee = 3
 
 
-def _register_enum(name: str, members: str) -> type:
+def _register_enum(name: str, members: str) -> Any:
     """An enumeration of register-level programming; its members are numbered in order."""
-    made = _Numbered(name, {member: number for number, member in enumerate(members.split())})  # type: ignore[call-overload]
+    functional: Any = _Numbered
+    made = functional(name, {member: number for number, member in enumerate(members.split())})
     made.__module__ = __name__
     return made
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from pypto.cores.program import TileProgram, walk
 from pypto.errors.base import InternalError, UserError
 from pypto.sim.run import simulate
 from pypto_pro.errors.launching import ReadBeforeBound
-from pypto_pro.frontend.tidy import names_read
+from pypto_pro.frontend.tidy import names_read, without_inner
 from pypto_pro.runtime.compilation import Compiled
 from pypto_pro.runtime.simulation import settings
 
@@ -51,8 +50,7 @@ def _unbound(program: TileProgram, error: UnboundLocalError) -> ReadBeforeBound:
     for core in program.cores:
         for statement in walk(core.body):
             place = getattr(statement, "place", None)
-            own = replace(statement, **{part: () for part in ("body", "then", "otherwise") if hasattr(statement, part)})
-            if place is not None and name in names_read((own,)):
+            if place is not None and name in names_read((without_inner(statement),)):
                 return ReadBeforeBound(name=name, span=place)
     return ReadBeforeBound(name=name)
 

@@ -81,9 +81,9 @@ def fits(annotation: Any, value: Any) -> bool:
     if isinstance(annotation, Tensor) or annotation is Tensor:
         return isinstance(value, TensorHandle)
     if isinstance(annotation, Ptr) or annotation is Ptr:
-        return isinstance(value, PointerHandle) and (annotation is Ptr or annotation.dtype is value.type.dtype)
+        return isinstance(value, PointerHandle) and (not isinstance(annotation, Ptr) or annotation.dtype is value.type.dtype)
     if isinstance(annotation, Tile) or annotation is Tile:
-        return isinstance(value, TileHandle) and (annotation is Tile or _tile_fits(annotation, value))
+        return isinstance(value, TileHandle) and (not isinstance(annotation, Tile) or _tile_fits(annotation, value))
     if isinstance(annotation, (DataType, Scalar)):
         number = as_number(value)
         dtype = annotation if isinstance(annotation, DataType) else annotation.dtype
