@@ -169,6 +169,20 @@ def test_structs_and_pointers_and_none_as_arguments():
     assert run.printed == "5 1 0 0"
 
 
+def test_tensors_that_cannot_be_accessed():
+    built = program(vector="x = tile(Vec, [64, 64], DT_FP32, 0)\nload(x, source, [0, 0])\n", source=ROWS)
+    with pytest.raises(errors.NullAccess, match="'source' is None"):
+        simulate(built, {"source": None})
+    text = "x = tile(Vec, [64, 64], DT_FP32, 0)\nexpands(x, 1.0)\nbar_all()\nstore(target, x, [0, 0])\n"
+    frozen = data(1)
+    frozen.flags.writeable = False
+    with pytest.raises(errors.ReadOnlyTensor, match="'target' is written"):
+        simulate(program(vector=text, target=ROWS), {"target": frozen})
+    rows = np.zeros((64, 128), np.float32)
+    simulate(program(vector=text, target=ROWS), {"target": rows[:, ::2]})
+    assert (rows[:, ::2] == 1).all() and not rows[:, 1::2].any()
+
+
 # -- descriptors --------------------------------------------------------------------------------------------------------------
 
 

@@ -73,6 +73,12 @@ class NullAccess(UserError, ValueError):
     help = "pass a tensor, or guard the access: if {name} is not None"
 
 
+class ReadOnlyTensor(UserError, ValueError):
+    code = 0xF00002
+    message = "'{name}' is written by the kernel, but its array is read-only"
+    help = "pass a copy that may be written"
+
+
 class ScalarDivision(UserError, ZeroDivisionError):
     code = 0xF00002
     message = "integer division by zero"

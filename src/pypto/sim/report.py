@@ -206,6 +206,11 @@ def _inside_core(first: _Access, second: _Access, source: str, sink: str, after:
 
 def _between_cores(first: _Access, second: _Access, source: str, sink: str, after: str) -> str:
     """The pipeline inserts these for groups with ids: forward from the writer, backward from the reader."""
+    if first.call.unit.kind is second.call.unit.kind:
+        return (
+            f"nothing leads from {source} to {sink}: let each vector core write a part of its own (pl.get_subblock_idx()), or set and wait "
+            f"for an event with sync_mode=INTER_SUBBLOCK between {_line(first.call)} and {_line(second.call)}"
+        )
     name = "bwd_ids" if first.role == READ else "fwd_ids"
     target = second.target if first.role == READ else first.target
     group = target.name.partition("[")[0]

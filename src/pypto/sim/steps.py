@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pypto.cores.enums import AccPhase, CrossCoreSyncMode, MemorySpace, PipeType, STPhase
-from pypto.diagnostics import at
 from pypto.errors.base import InternalError, UserError
+from pypto.errors.simulation import NullAccess, ReadOnlyTensor
 from pypto.sim.calls import Call
 from pypto.sim.hazards import access
-from pypto.sim.memory import TileMemory
+from pypto.sim.memory import TensorMemory, TileMemory
 from pypto.sim.pipes import Pipe
 from pypto.sim.plans import plan_of
 
@@ -37,13 +37,24 @@ def operate(pipe: Pipe, call: Call) -> bool:
         else:
             call.value = call.site.run(call)  # type: ignore[arg-type]
     except UserError as error:
-        raise placed(error, call) from None
+        raise placed(_of_tensors(call) or error, call) from None
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        with at(call.site.place):
-            raise InternalError(f"{call.short}: {type(error).__name__}: {error}", step="simulator") from error
+        if found := _of_tensors(call):
+            raise placed(found, call) from None
+        raise InternalError(f"{call.short}: {type(error).__name__}: {error}", step="simulator") from error
     if machine.observer is not None:
         machine.observed(pipe, call)
     return True
+
+
+def _of_tensors(call: Call) -> UserError | None:
+    """What is wrong with the tensors of a call that failed, if that is the reason."""
+    for one in call.operands:
+        if isinstance(one, TensorMemory) and one.null:
+            return NullAccess(name=one.name)
+        if isinstance(one, TensorMemory) and not one.flat.flags.writeable and one is call.operands[0]:
+            return ReadOnlyTensor(name=one.name)
+    return None
 
 
 def operate_on_scalar_unit(pipe: Any, call: Call) -> bool:
