@@ -36,12 +36,11 @@ class Bound:
 
 def without_events(program: TileProgram) -> TileProgram:
     """The program with every cross-core set and wait left out."""
-    cores = {name: core and _core(core) for name, core in (("cube", program.cube), ("vector", program.vector))}
-    return replace(program, **cores)
+    return replace(program, cube=_core(program.cube), vector=_core(program.vector))
 
 
-def _core(core: CoreProgram) -> CoreProgram:
-    return replace(core, body=_body(core.body))
+def _core(core: CoreProgram | None) -> CoreProgram | None:
+    return None if core is None else replace(core, body=_body(core.body))
 
 
 def _body(body: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -46,24 +46,39 @@ IMPLIED = "implied"
 def assign_events(kernel: Kernel, graph: Graph, order: Order, channels: Sequence[Buffer]) -> Events:
     """Ids for every edge that needs them; raises when there are too few, or when one id would mean two things."""
     events = Events()
-    declared: dict[Edge, Signal] = {}
-    extra: list[Edge] = []
+    wanted: dict[Edge, EventIds | None] = {}  # None: nobody declared ids, they come from the pool
     for edge in graph.edges:
+        ids = _declared(graph, edge) if edge.same_buffer else None
         if not edge.crosses:
             events.silent[edge] = SAME_CORE
-        elif not edge.same_buffer:
-            extra.append(edge)
-        elif (ids := _declared(graph, edge)) is None:
+        elif edge.same_buffer and ids is None:
             events.silent[edge] = NOT_DECLARED
-        elif any(_declared(graph, other) is ids for other in declared):
-            extra.append(edge)
         else:
-            declared[edge] = _declared_signal(graph, edge, ids)
-    kept = _needed(order, declared, extra, events)
-    signals = declared | _allocate(kernel, graph, kept, channels, events)
-    events.signals = [signals[edge] for edge in graph.edges if edge in signals]
+            wanted[edge] = ids
+    for edge in _implied(order, wanted):
+        events.silent[edge] = IMPLIED
+        del wanted[edge]
+    signals: dict[Edge, Signal] = {}
+    for edge, ids in wanted.items():
+        if ids is not None and all(signal.declared is not ids for signal in signals.values()):
+            signals[edge] = _declared_signal(edge, ids)
+    extra = [edge for edge in wanted if edge not in signals]
+    signals |= _allocate(kernel, graph, extra, channels, events)
+    events.signals = [signals[edge] for edge in wanted]
     _check_distinct(kernel, graph, events.signals, channels)
     return events
+
+
+def _implied(order: Order, wanted: dict[Edge, EventIds | None]) -> list[Edge]:
+    """Edges that follow from the rest. Ids that the user declared carry one edge in any case."""
+    kept = list(wanted)
+    for edge in reversed(list(wanted)):
+        ids = wanted[edge]
+        others = [other for other in kept if other is not edge]
+        alone = ids is not None and all(wanted[other] is not ids for other in others)
+        if not alone and order.implied(edge, others):
+            kept = others
+    return [edge for edge in wanted if edge not in kept]
 
 
 def _declared(graph: Graph, edge: Edge) -> EventIds | None:
@@ -71,21 +86,10 @@ def _declared(graph: Graph, edge: Edge) -> EventIds | None:
     return buffer.backward if edge.offset else buffer.forward
 
 
-def _declared_signal(graph: Graph, edge: Edge, ids: EventIds) -> Signal:
+def _declared_signal(edge: Edge, ids: EventIds) -> Signal:
     way = "bwd" if edge.offset else "fwd"
     name = ids.expression.id if isinstance(ids.expression, ast.Name) else f"_pl_{way}_ids_{edge.source.buffer}"
     return Signal(edge, name, ids.values, ids)
-
-
-def _needed(order: Order, declared: dict[Edge, Signal], extra: list[Edge], events: Events) -> list[Edge]:
-    """The extra edges that do not follow from the rest."""
-    kept = list(extra)
-    for edge in reversed(extra):
-        others = [*declared, *(other for other in kept if other is not edge)]
-        if order.implied(edge, others):
-            kept.remove(edge)
-            events.silent[edge] = IMPLIED
-    return kept
 
 
 # -- the pool ---------------------------------------------------------------------------------------------------------------
