@@ -112,6 +112,9 @@ class Kernel:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
+    def __reduce__(self) -> str:
+        return self.__qualname__  # like a function: pickled by name, copied as itself
+
     def __repr__(self) -> str:
         return f"<pypto kernel {self.__qualname__}, {self.compilations} compiled>"
 

@@ -1,6 +1,8 @@
 """What a kernel may be called with: annotations, arrays of every kind, constants, run-time scalars, recompilation, aliasing."""
 
+import copy
 import enum
+import pickle
 import warnings
 
 import ml_dtypes
@@ -648,3 +650,8 @@ def test_a_kernel_inside_a_transform_of_torch_is_refused():
     ):
         with mistake("'x'", "without memory"):
             transform()
+
+
+def test_a_kernel_is_pickled_by_name_and_copied_as_itself():
+    assert pickle.loads(pickle.dumps(add_one)) is add_one
+    assert copy.deepcopy({"kernel": add_one})["kernel"] is add_one

@@ -294,3 +294,56 @@ def test_an_error_in_one_thread_leaves_the_others_alone():
     for thread in threads:
         thread.join()
     assert set(good) == {1, 2} and set(bad) == {9, 7} and len(good) == 100
+
+
+@pytest.mark.parametrize("flag", ["-O", "-OO"])
+def test_an_optimising_interpreter(tmp_path, flag):
+    (tmp_path / "script.py").write_text(
+        "import numpy as np, pypto\n"
+        "@pypto.jit\n"
+        "def kernel(x: pypto.Tensor([4], pypto.DT_FP32)):\n"
+        "    x[:] = pypto.softmax(x, -1) * 4.0\n"
+        "x = np.ones(4, 'f')\n"
+        "kernel(x)\n"
+        "print(x[0])\n"
+    )
+    done = python(flag, tmp_path / "script.py", PYPTO_CACHE_DIR=tmp_path / "cache")
+    assert done.stdout.strip() == "1.0", done.stderr
+
+
+NUMBER_OF_FORKS = """
+import os, threading
+import numpy as np, pypto
+@pypto.jit
+def kernel(x: pypto.Tensor([pypto.DYNAMIC, 512], pypto.DT_FP32), out: pypto.Tensor([pypto.DYNAMIC, 512], pypto.DT_FP32)):
+    out[:] = pypto.softmax(x, -1)
+def run(rows):
+    out = np.zeros((rows, 512), "f")
+    kernel(np.ones((rows, 512), "f"), out)
+    return bool((out == 1 / 512).all())
+run(2000)
+over = threading.Event()
+def busy():
+    while not over.is_set():
+        run(1500)
+threads = [threading.Thread(target=busy) for _ in range(3)]
+for thread in threads:
+    thread.start()
+good = 0
+for _ in range(6):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if run(2000) else 1)
+    good += os.waitpid(child, 0)[1] == 0
+over.set()
+for thread in threads:
+    thread.join()
+print(good)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_children_forked_while_threads_run_kernels(tmp_path):
+    (tmp_path / "script.py").write_text(NUMBER_OF_FORKS)
+    done = python("-W", "ignore", tmp_path / "script.py", timeout=120)
+    assert done.stdout.strip() == "6", done.stderr
