@@ -14,6 +14,24 @@ import ml_dtypes
 import numpy as np
 
 
+class Answer(int):
+    """A number or truth value that may also be called: the tile level writes ``dtype.bits()`` and ``dtype.is_float()``."""
+
+    def __call__(self) -> int:
+        return int(self)
+
+
+class Truth(Answer):
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return str(bool(self))
+
+
+YES, NO = Truth(1), Truth(0)
+
+
 class DataType(enum.Enum):
     """Element type of a tensor. ``int(DataType.DT_FP32) == 7``; every member is also ``pypto.DT_...``."""
 
@@ -75,22 +93,54 @@ class DataType(enum.Enum):
             raise KeyError(f"{self} has no numpy type")
         return self.facts.numpy
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
-        return self.facts.is_float
+        return YES if self.facts.is_float else NO  # type: ignore[return-value]  (a truth value that may be called)
 
     @property
     def is_integer(self) -> bool:
         """Signed or unsigned integer (bool excluded)."""
         return not self.facts.is_float and self is not DataType.DT_BOOL and self is not DataType.DT_BOTTOM
 
-    @property
+    @cached_property
     def is_unsigned(self) -> bool:
-        return self.name.startswith("DT_UINT")
+        return YES if self.name.startswith("DT_UINT") else NO  # type: ignore[return-value]
 
-    @property
+    @cached_property
     def bits(self) -> int:
+        return Answer(self.facts.bits)
+
+    # -- as the tile level asks (tile API section 1.5) ----------------------------------------------------------------------
+
+    def get_bit(self) -> int:
+        """Bits of one element.
+
+        >>> DataType.DT_FP16.get_bit()
+        16
+        """
         return self.facts.bits
+
+    def is_int(self) -> bool:
+        return self.is_integer
+
+    def is_signed_int(self) -> bool:
+        return self.is_integer and not self.is_unsigned
+
+    def is_unsigned_int(self) -> bool:
+        return bool(self.is_unsigned)
+
+    is_signed = is_signed_int
+
+    def to_string(self) -> str:
+        """Printed name of the tile level: ``fp32``, ``bfloat16``, ``fp8e4m3fn``."""
+        return TILE_NAMES.get(self, (self.facts.label,))[0]
+
+    def to_c_type_string(self) -> str:
+        """The type in the C of a device kernel, "" where it has none."""
+        return TILE_NAMES.get(self, ("", f"{self.facts.label}_t" if self.is_integer and self.facts.bits >= 8 else ""))[1]
+
+
+DataType.str = DataType.to_string  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -133,6 +183,20 @@ _FACTS: dict[DataType, Facts] = {
     _D.DT_FP4_E2M1: _row("e2m1", 1, 4, True),
     _D.DT_FP4_E1M2: _row("e1m2", 1, 4, True),
     _D.DT_BOTTOM: _row("none", 0, 0, False),
+}
+
+# Printed name and C spelling (tile API section 1.5) where they are not the label and ``<label>_t``.
+TILE_NAMES: dict[DataType, tuple[str, str]] = {
+    _D.DT_BOOL: ("bool", "bool"),
+    _D.DT_FP16: ("fp16", "half"),
+    _D.DT_BF16: ("bfloat16", "bfloat16_t"),
+    _D.DT_FP32: ("fp32", "float"),
+    _D.DT_FP8E4M3: ("fp8e4m3fn", "float8_e4m3_t"),
+    _D.DT_FP8E5M2: ("fp8e5m2", "float8_e5m2_t"),
+    _D.DT_FP8E8M0: ("fp8e8m0", "float8_e8m0_t"),
+    _D.DT_FP4_E2M1: ("fp4e2m1", "float4_e2m1x2_t"),
+    _D.DT_FP4_E1M2: ("fp4e1m2", "float4_e1m2x2_t"),
+    _D.DT_HF8: ("hf8", "hifloat8_t"),
 }
 
 BY_LABEL: dict[str, DataType] = {facts.label: dtype for dtype, facts in _FACTS.items()}
