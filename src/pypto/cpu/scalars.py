@@ -25,6 +25,7 @@ TYPES = {"int": "i64", "float": "double", "bool": "i1"}
 _LAZY = frozenset({"select", "and", "or"})
 _DIVISIONS = frozenset({"floordiv", "mod", "truediv"})
 _PAST_64_BITS = 2.0**63
+_EXACT_INTEGERS = 2**53  # a double holds every integer up to here
 _ERRORS: tuple[type[UserError], ...] = (DivisionByZeroInRun, ScalarNotFiniteInRun, ScalarTooLargeInRun)  # codes 1, 2, 3
 _DIVIDES, _CONVERTS = 1, 2  # bits of ``risk_of``
 
@@ -204,6 +205,8 @@ class Scalars:
             kind = "float"
         else:
             kind = "float" if any(kind_of(a) == "float" for a in arguments) else "int"
+        if name in BOOLEAN and kind == "float" and self._is_mixed(arguments):
+            return self._compare_mixed(name, *arguments)
         values = [self._plain(a, kind) for a in arguments]
         if name in BOOLEAN:
             return self._compare(name, kind, *values)
@@ -213,6 +216,32 @@ class Scalars:
         if kind == "float":
             return self.f.fcmp({"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole"}[name], "double", a, b)
         return self.f.icmp({"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle"}[name], "i64", a, b)
+
+    @staticmethod
+    def _is_mixed(arguments: tuple[Scalar, ...]) -> bool:
+        """A float beside an integer that a double may not hold exactly."""
+        wide = [a for a in arguments if kind_of(a) == "int" and max(map(abs, bounds_of(a))) > _EXACT_INTEGERS]
+        return len(wide) == 1 and any(kind_of(a) == "float" for a in arguments)
+
+    def _compare_mixed(self, name: str, a: Scalar, b: Scalar) -> str:
+        """Python compares integer and float exactly. Rounding keeps their order; where it makes them equal, integers decide."""
+        f, turned = self.f, kind_of(a) == "float"
+        whole, value = (self._plain(x) for x in ((b, a) if turned else (a, b)))
+        rounded = f.cast("sitofp", "i64", whole, "double")
+        tie = f.fcmp("oeq", "double", rounded, value)
+        past = f.fcmp("oge", "double", value, double_bits(_PAST_64_BITS))
+        other = f.intrinsic("i64", "llvm.fptosi.sat.i64.f64", ("double", value))
+        less = f.op("or", "i1", f.icmp("slt", "i64", whole, other), past)
+        equal = f.op("and", "i1", f.icmp("eq", "i64", whole, other), f.op("xor", "i1", past, "true"))
+        if name in ("eq", "ne"):
+            same = f.op("and", "i1", tie, equal)
+            return same if name == "eq" else f.op("xor", "i1", same, "true")
+        decided = f.fcmp("ogt" if turned else "olt", "double", rounded, value)
+        if turned:  # value < whole, value <= whole
+            less = f.op("xor", "i1", less if name == "le" else f.op("or", "i1", less, equal), "true")
+        elif name == "le":
+            less = f.op("or", "i1", less, equal)
+        return f.op("or", "i1", decided, f.op("and", "i1", tie, less))
 
     def _float(self, name: str, values: list[str]) -> str:
         f = self.f

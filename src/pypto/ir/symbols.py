@@ -166,6 +166,8 @@ def _bounds(function: str, arguments: tuple[Scalar, ...]) -> tuple[float, float]
     if function == "floordiv" and low2 > 0:
         return _corners(_floor_quotient, ranges[0], ranges[1])
     if function == "mod" and low2 > 0:
+        if any(kind_of(a) == "float" for a in arguments):
+            return (0, high2)  # -1e-20 % 0.1 rounds up to 0.1
         return (low, high) if 0 <= low and high < low2 else (0, high2 - 1)
     return everything
 
