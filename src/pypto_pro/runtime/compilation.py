@@ -17,6 +17,7 @@ from typing import Any
 from pypto.chips.model import Chip
 from pypto.cores.program import TileProgram
 from pypto.cores.text import print_program
+from pypto.diagnostics import warn
 from pypto.errors.frontend import NoSource
 from pypto.frontend.python import Code, code_of, new_code
 from pypto_pro.errors.calls import SourceMissing
@@ -139,6 +140,8 @@ def pipelined(definition: Definition, request: Request) -> tuple[Code, Any]:
         source=_text_of(code.file),
         auto_mutex=definition.auto_mutex,
     )
+    for text in made.warnings:
+        warn(text, code.span(code.node))
     return new_code(code.name, code.file, made.node, code.qualified), made
 
 
