@@ -95,7 +95,7 @@ class DataType(enum.Enum):
 
     @cached_property
     def is_float(self) -> bool:
-        return YES if self.facts.is_float else NO  # type: ignore[return-value]  (a truth value that may be called)
+        return YES if self.facts.is_float else NO  # type: ignore[return-value]
 
     @property
     def is_integer(self) -> bool:
