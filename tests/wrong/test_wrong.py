@@ -19,7 +19,7 @@ from blackbox import python
 from pypto.errors.base import UserError
 
 HERE = Path(__file__).parent
-PROGRAMS = sorted(program for room in ("programs", "pipeline", "tile") for program in (HERE / room).glob("*.py"))
+PROGRAMS = sorted(program for room in ("programs", "pipeline", "tile", "simulator") for program in (HERE / room).glob("*.py"))
 
 # Classes that no program reaches, and why.
 UNREACHED = {
@@ -27,6 +27,7 @@ UNREACHED = {
     "SyntaxMistake": "base of the syntax errors, never raised itself",
     "PipelineMistake": "base of what the pipeline refuses, never raised itself",
     "CarriedExtentChanges": "the valid shape of a carried tensor may change; a guard of the passes",
+    "EndlessLoop": "takes millions of turns; tests/sim covers it",
     "KernelNotFound": "no command looks kernels up by name yet",
     "ContainerChanged": "changes of containers are carried; a guard for containers that cannot be",
     "PhaseInvalid": "the front end refuses members of other enumerations first; tests/tile covers the check itself",

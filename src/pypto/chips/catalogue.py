@@ -48,11 +48,12 @@ def chip(name: str | Path | Chip | None = None) -> Chip:
     path = Path(text)
     if not path.is_file():
         raise ChipFileMissing(path=path)
-    return _loaded(path.resolve(), path.stat().st_mtime_ns)
+    return _loaded(path, path.resolve(), path.stat().st_mtime_ns)
 
 
 @cache
-def _loaded(path: Path, changed: int) -> Chip:
+def _loaded(path: Path, absolute: Path, changed: int) -> Chip:
+    """One reading of a file as it is now, under the name that the user gave it."""
     return load(path)
 
 

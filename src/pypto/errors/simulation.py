@@ -14,11 +14,13 @@ class UnknownChip(UserError, ValueError):
 class ChipFileMissing(UserError, FileNotFoundError):
     code = 0xF00003
     message = "the chip file {path} does not exist"
+    help = "a relative path starts at the working directory; chips of this package go by name: 950, 910B"
 
 
 class ChipFileSyntax(UserError, ValueError):
     code = 0xF00002
     message = "the chip file {path} cannot be read: {reason}"
+    help = "it is TOML: [table] lines and name = value lines; the files in pypto/chips show how"
 
 
 class ChipFileEntry(UserError, ValueError):
@@ -33,6 +35,7 @@ class ChipFileEntry(UserError, ValueError):
 class RectangleOutsideTile(UserError, IndexError):
     code = 0xF00008
     message = "{rows} x {columns} elements from [{row}, {column}] on reach outside '{name}' of shape {shape}"
+    help = "keep offset + extent within the shape of the tile"
 
 
 class WindowOutsideMemory(UserError, IndexError):
@@ -44,27 +47,31 @@ class WindowOutsideMemory(UserError, IndexError):
 class TileOutsideMemory(UserError, ValueError):
     code = 0xF00002
     message = "tile '{name}' needs {bytes} bytes at 0x{address:X}, which is {excess} more than the {capacity} bytes of {memory}"
-    help = "{advice}"
+    help = "move the tile, make it smaller, or give its group fewer slots"
 
 
 class TileMisaligned(UserError, ValueError):
     code = 0xF00002
     message = "tile '{name}' starts at 0x{address:X}; {memory} needs multiples of {alignment}"
+    help = "move it to the next multiple of {alignment}"
 
 
 class SpaceNotOnChip(UserError, ValueError):
     code = 0xF00002
     message = "tile '{name}' is in {space} memory, which the chip {chip} does not have"
+    help = "use another memory, or another chip: pl.jit(arch='a5') is the 950"
 
 
 class GroupIndex(UserError, IndexError):
     code = 0xF00008
     message = "tile group index {index} is out of range for the {count}-tile group '{name}'"
+    help = "take the index modulo the number of tiles: {name}[index % {count}]"
 
 
 class ElementIndex(UserError, IndexError):
     code = 0xF00008
     message = "index {index} is out of range for '{name}' with {count} elements"
+    help = "indices run from 0 to the number of elements minus one; negative ones do not count from the end"
 
 
 class NullAccess(UserError, ValueError):
@@ -82,26 +89,31 @@ class ReadOnlyTensor(UserError, ValueError):
 class ScalarDivision(UserError, ZeroDivisionError):
     code = 0xF00002
     message = "integer division by zero"
+    help = "guard the division: if divisor != 0"
 
 
 class LoopStep(UserError, ValueError):
     code = 0xF00002
     message = "the step of a loop is 0"
+    help = "give a step that is not 0: pl.range(start, stop, step)"
 
 
 class ArgumentMissing(UserError, TypeError):
     code = 0xF00001
     message = "the kernel '{kernel}' needs an argument '{name}'"
+    help = "arguments go by the names of the parameters: simulate(program, {{'{name}': value, ...}})"
 
 
 class ArgumentKind(UserError, TypeError):
     code = 0xF00001
     message = "argument '{name}' of the kernel '{kernel}' must be {expected}, got {got}"
+    help = "tensors are numpy arrays or None, pointers flat arrays or None, scalars numbers, structs mappings"
 
 
 class BlockCount(UserError, ValueError):
     code = 0xF00002
     message = "block_dim must be a positive integer, got {got}"
+    help = "launch at least one block; a kernel with nothing to do may return at once"
 
 
 class TooManyBlocks(UserError, ValueError):
@@ -116,6 +128,7 @@ class TooManyBlocks(UserError, ValueError):
 class DataRace(UserError, RuntimeError):
     code = 0xF00003
     message = "data race ({kind}): nothing orders {second} after {first}; both access {memory}"
+    help = "order them: a flag, a buffer token, a cross-core event or a barrier"
 
 
 class UndefinedRead(UserError, RuntimeError):
@@ -129,6 +142,7 @@ class UndefinedRead(UserError, RuntimeError):
 class Deadlock(UserError, RuntimeError):
     code = 0xF00003
     message = "deadlock: {summary}"
+    help = "every wait needs a set that comes before it on every path"
 
 
 class EndlessLoop(UserError, RuntimeError):
@@ -158,8 +172,10 @@ class TooManySets(UserError, RuntimeError):
 class UnlockNotHeld(UserError, RuntimeError):
     code = 0xF00003
     message = "{call} gives back buffer token {token}, which this pipe does not hold"
+    help = "lock it on the same pipe before: pl.system.mutex_lock(pipe=..., mutex_id={token})"
 
 
 class EventRange(UserError, ValueError):
     code = 0xF00002
     message = "{what} must be in [0, {limit}), got {got}"
+    help = "take it modulo the ids that the kernel uses"

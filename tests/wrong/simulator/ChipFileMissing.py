@@ -1,0 +1,3 @@
+from pypto.chips import chip
+
+chip("no_such_file.toml")

@@ -1,0 +1,9 @@
+import os
+import tempfile
+from pathlib import Path
+
+from pypto.chips import chip
+
+os.chdir(tempfile.mkdtemp())
+Path("own.toml").write_text("name = ")
+chip("own.toml")
