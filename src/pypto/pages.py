@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+import runpy
+import tempfile
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 GENERATED = "<!-- Written by scripts/pages.py from the tables of the package; edit those. -->\n"
@@ -168,9 +174,28 @@ def stub() -> str:
     return "\n".join([_STUB_HEAD, *lines, "", "def __getattr__(name: str) -> Any: ...", ""])
 
 
+# -- pictures ------------------------------------------------------------------------------------------------------------------
+
+TILES = Path(__file__).resolve().parents[2] / "docs" / "tiles.md"
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def tiles_picture() -> str:
+    """The timeline of the kernel on the page about tiles, run as the page runs it."""
+    from pypto.sim.picture import picture
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "tiles.py"
+        file.write_text("\n".join(PYTHON.findall(TILES.read_text(encoding="utf-8"))[:2]), encoding="utf-8")
+        with contextlib.redirect_stdout(io.StringIO()):
+            names = runpy.run_path(str(file))
+    return picture(names["kernel"].last_report)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "docs/options.md": options_page,
     "docs/errors.md": errors_page,
     "docs/coverage.md": coverage_page,
+    "docs/tiles_timeline.svg": tiles_picture,
     "src/pypto/__init__.pyi": stub,
 }

@@ -14,6 +14,8 @@ from pypto.pages import PAGES
 ROOT = Path(__file__).resolve().parents[2]
 PAGE_FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+REPORT = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)[^)]*\)")
 
 
@@ -34,9 +36,17 @@ def test_every_block_runs(page, tmp_path):
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+def test_reports_on_the_page_are_those_of_its_kernels(tmp_path):
+    text = (ROOT / "docs" / "hazards.md").read_text(encoding="utf-8")
+    printed = run(tmp_path, "hazards.py", "\n\n".join(BLOCK.findall(text))).stdout
+    shown = REPORT.findall(text)
+    assert len(shown) >= 4 and not [report for report in shown if report.strip() not in printed]
+
+
 @pytest.mark.parametrize("page", PAGE_FILES, ids=lambda p: p.stem)
 def test_links_lead_somewhere(page):
-    missing = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
+    prose = CODE.sub("", page.read_text(encoding="utf-8"))
+    missing = [link for link in LINK.findall(prose) if not (page.parent / link).exists()]
     assert not missing
 
 
