@@ -43,6 +43,7 @@ from pypto_pro.language.unused import UnusedType
 LONGEST_STORED = 64  # longer constant tuples are tables: they are indexed, never rebound
 
 CALLABLES = (FunctionType, BuiltinFunctionType, MethodType, type)
+PLAIN = (ModuleType, bool, int, float, str, type, FunctionType, enum.Enum)
 OTHERS = (ModuleType, enum.Enum, DataType, TileType, MemRef, Ptr, Scalar, ShapePolicy, Tensor, Tile, UnusedType)
 
 
@@ -101,6 +102,8 @@ def plain(value: Any) -> Any:
     """numpy's numbers as Python's, lists as tuples (a kernel sees them as they are now)."""
     if isinstance(value, list):
         return tuple(plain(item) for item in value)
+    if isinstance(value, PLAIN):
+        return value
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()
     return value
