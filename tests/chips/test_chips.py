@@ -7,7 +7,6 @@ import pytest
 import pypto.chips
 from pypto.chips import chip, names
 from pypto.chips.model import Rate
-from pypto.chips.reader import _simple
 from pypto.cores.enums import CoreType, MemorySpace, PipeType
 from pypto.errors import simulation as errors
 
@@ -52,11 +51,6 @@ def test_every_number_has_a_source(file):
     parts += [*table["memories"].values(), *table["rates"].values()]
     words = ("notes", "tile API", "assumed", "uncalibrated, derived from 910B")
     assert all(any(word in part["source"] for word in words) for part in parts)
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_the_small_reader_reads_the_same(file):
-    assert _simple(file.read_text(), file) == tomllib.loads(file.read_text())
 
 
 BASE = FILES[-1].read_text()
