@@ -89,13 +89,6 @@ def test_bad_files(tmp_path, old, new, kind, text):
     assert text in str(error.value) and str(tmp_path / "own.toml") in str(error.value)
 
 
-def test_the_small_reader_names_the_line(tmp_path):
-    with pytest.raises(errors.ChipFileSyntax, match="line 2"):
-        _simple("a = 1\nnonsense\n", tmp_path)
-    with pytest.raises(errors.ChipFileSyntax, match="line 1: = is not a value"):
-        _simple("a = =\n", tmp_path)
-
-
 def test_unknown_chips(tmp_path):
     with pytest.raises(errors.UnknownChip, match="no chip is called '911'"):
         chip("911")
