@@ -46,7 +46,7 @@ class Specialisation:
     dtypes: str
     seen: Seen
     programs: dict[tuple, Compiled] = field(default_factory=dict)
-    preloads: dict[tuple, int] = field(default_factory=dict)  # chosen by the simulator
+    preloads: dict[tuple, Any] = field(default_factory=dict)  # chosen by the simulator
 
 
 class TileKernel:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -58,6 +59,7 @@ def _unbound(program: TileProgram, error: UnboundLocalError) -> ReadBeforeBound:
 # -- preload="auto" -----------------------------------------------------------------------------------------------------------
 
 CANDIDATES = (0, 1, 2, 3, 4)
+Preload = Union[int, tuple[int, ...]]
 
 
 class Silent:
@@ -66,25 +68,49 @@ class Silent:
     def printed(self, text: str) -> None: ...
 
 
-def fastest_preload(compile_for: Callable[[int], Compiled], values: Mapping[str, Any], block_dim: int) -> int:
-    """The preload with the fewest simulated cycles for these arguments, on copies of them; raises where none can be compiled."""
-    best: tuple[float, int] | None = None
-    refused: UserError | None = None
-    for preload in CANDIDATES:
-        try:
-            cycles = cycles_of(compile_for(preload), values, block_dim)
-        except UserError as error:  # too deep for the slots, or too few event ids
-            refused = refused or error
-            continue
-        if best is None or cycles < best[0]:
-            best = (cycles, preload)
-    if best is None:
-        assert refused is not None
-        raise refused
-    return best[1]
-
-
 def cycles_of(compiled: Compiled, values: Mapping[str, Any], block_dim: int) -> float:
-    """Simulated cycles of a launch on copies of its arguments."""
+    """Simulated cycles on copies of the arguments."""
     copies = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
     return simulate(compiled.program, copies, block_dim=block_dim, check=False, observer=Silent()).cycles
+
+
+class Trials:
+    """Simulated cycles by preload, on copies of the arguments; infinite where the kernel is refused (too few slots or event ids)."""
+
+    def __init__(self, compile_for: Callable[[Preload], Compiled], values: Mapping[str, Any], block_dim: int) -> None:
+        self.compile_for, self.values, self.block_dim = compile_for, values, block_dim
+        self.found: dict[Preload, float] = {}
+        self.refusal: UserError | None = None
+        self.loops = 1
+
+    def cycles(self, preload: Preload) -> float:
+        if preload not in self.found:
+            self.found[preload] = self._simulated(preload)
+        return self.found[preload]
+
+    def _simulated(self, preload: Preload) -> float:
+        try:
+            compiled = self.compile_for(preload)
+        except UserError as error:
+            self.refusal = self.refusal or error
+            return math.inf
+        self.loops = max(self.loops, len(compiled.transformed.loops))
+        return cycles_of(compiled, self.values, self.block_dim)
+
+
+def fastest_preload(compile_for: Callable[[Preload], Compiled], values: Mapping[str, Any], block_dim: int) -> Preload:
+    """The preload with the fewest simulated cycles for these arguments: one number for all loops, then each loop's own.
+
+    Raises what the first refusal says where no preload can be compiled.
+    """
+    trials = Trials(compile_for, values, block_dim)
+    best: Preload = min(CANDIDATES, key=trials.cycles)
+    if trials.refusal is not None and trials.cycles(best) == math.inf:
+        raise trials.refusal
+    if trials.loops == 1:
+        return best
+    chosen = (best,) * trials.loops
+    for loop in range(trials.loops):
+        others = [(*chosen[:loop], number, *chosen[loop + 1 :]) for number in CANDIDATES]
+        chosen = min([chosen, *others], key=trials.cycles)  # type: ignore[assignment, arg-type]
+    return chosen  # type: ignore[return-value]
