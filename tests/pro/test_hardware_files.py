@@ -1,6 +1,7 @@
 """Test files written for hardware run under ``pypto run -m pytest``."""
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,12 @@ def test_a_test_file_for_hardware_passes(tmp_path):
     done = python("-m", "pypto", "run", "-m", "pytest", "-q", "--strict-markers", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 passed" in done.stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
+def test_the_pipelined_kernel_of_a_test_file_for_hardware_passes(tmp_path):
+    (tmp_path / "test_relu.py").write_text((Path(__file__).parent / "hardware" / "relu_between_products.py").read_text())
+    done = python("-m", "pypto", "run", "-m", "pytest", "-q", "-W", "error", "test_relu.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith((".", "__"))) == ["test_relu.py"]

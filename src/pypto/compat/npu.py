@@ -104,7 +104,13 @@ def _zero(*arguments: Any, **named: Any) -> int:
 
 
 def _seed(value: int) -> None:
-    sys.modules["torch"].manual_seed(value)
+    """The host's generator is the device's; ``torch.manual_seed`` itself comes here, so it is not called again."""
+    sys.modules["torch"].default_generator.manual_seed(int(value))
+
+
+def _is_in_bad_fork() -> bool:
+    """``torch.manual_seed`` asks before it seeds a device."""
+    return False
 
 
 class Stream:
@@ -218,6 +224,7 @@ _NAMES.update(
     max_memory_reserved=_zero,
     manual_seed=_seed,
     manual_seed_all=_seed,
+    _is_in_bad_fork=_is_in_bad_fork,
 )
 
 
