@@ -18,6 +18,7 @@ from pypto_pro.pipeline.checks import check_edges, check_users
 from pypto_pro.pipeline.config import PipelineConfig
 from pypto_pro.pipeline.constants import function_scope, prune
 from pypto_pro.pipeline.delayed import keep
+from pypto_pro.pipeline.describing import describe
 from pypto_pro.pipeline.emission import write
 from pypto_pro.pipeline.events import Events, assign_events
 from pypto_pro.pipeline.graph import Graph, edges_of, nodes_of
@@ -51,6 +52,10 @@ class LoopReport:
     def depth(self) -> int:
         """Slots of the ring of iterations in flight; 1 for a serial loop."""
         return self.loop.depth
+
+    def __str__(self) -> str:
+        """Which stage works on which iteration, and which events order what."""
+        return describe(self.loop, self.graph, self.events)
 
 
 @dataclass(eq=False)
@@ -91,7 +96,8 @@ def transform_pipeline(
     reports = tuple(_pipeline(kernel, loop, reading, auto_mutex) for loop in loops)
     warnings = tuple(warning for report in reports for warning in report.events.warnings)
     node = without_pipeline(kernel.node)
-    return Transformed(node, module_text(function_node, node, source), reports, warnings)
+    notes = [line for report in reports for line in str(report).splitlines()]
+    return Transformed(node, module_text(function_node, node, source, notes), reports, warnings)
 
 
 def _prepared(
