@@ -435,3 +435,61 @@ def test_code_outside_sections_runs_on_both_cores(capsys):
     run(kernel)
     text = capsys.readouterr().out
     assert text.count("here") == 3 and text.count("cube") == 1 and text.count("vector") == 2
+
+
+def test_tuples_are_rebound_at_once():
+    @pl.jit
+    def kernel(out: OUT, n: pl.DT_INT64):
+        state = (0, 1)
+        a, b = 0, 1
+        for _ in pl.range(n):
+            state = (state[1], state[0] + state[1])
+            a, b = b, a + b
+        out[0] = state[0]
+        out[1] = state[1]
+        out[2] = a
+        named = pl.make_tuple(x=n, y=(n, 1))
+        for _ in pl.range(2):
+            named = pl.make_tuple(x=named.y[0] + named.y[1], y=(named.x, named.x + named.y[1]))
+        out[3] = named.x
+        out[4] = named.y[1]
+
+    def named(n):
+        x, y = n, (n, 1)
+        for _ in range(2):
+            x, y = y[0] + y[1], (x, x + y[1])
+        return [x, y[1]]
+
+    assert run(kernel, 10)[:5].tolist() == [55, 89, 55, *named(10)]
+
+
+def bump(record):
+    record.count += 10
+    return record.count
+
+
+def first_of(pair, record):
+    bump(record)
+    return pair[0]
+
+
+def test_operands_are_read_from_left_to_right():
+    @pl.jit
+    def kernel(out: OUT):
+        record = pl.struct("S", count=1)
+        out[0] = record.count + bump(record)
+        out[1] = bump(record) - record.count
+        out[2] = record.count < bump(record)
+        out[3] = first_of((record.count, 5), record)
+
+    assert run(kernel)[:4].tolist() == [12, 0, 1, 31]
+
+
+def test_conditional_expressions_promote():
+    @pl.jit
+    def kernel(out: pl.Tensor[[64], pl.DT_FP32], n: pl.DT_INT64):
+        out[0] = 0.5 if n < 2 else 2
+        out[1] = n if n < 2 else 0.25
+
+    assert run(kernel, 1, dtype=np.float32)[:2].tolist() == [0.5, 1]
+    assert run(kernel, 3, dtype=np.float32)[:2].tolist() == [2, 0.25]

@@ -6,7 +6,7 @@ import ast
 import enum
 from typing import Any
 
-from pypto.cores.program import Assign, Constant, If, Name, Operation, Slot
+from pypto.cores.program import Assign, Constant, Field, If, Name, Operation, Slot, ValidExtent
 from pypto.dtypes import DataType
 from pypto_pro.errors.expressions import (
     ChainedComparison,
@@ -25,7 +25,7 @@ from pypto_pro.errors.expressions import (
     UnsupportedOperator,
     UseOfVoid,
 )
-from pypto_pro.frontend import pointers, scalars
+from pypto_pro.frontend import pointers, scalars, tidy
 from pypto_pro.frontend.state import State
 from pypto_pro.frontend.values import (
     HANDLES,
@@ -41,6 +41,7 @@ from pypto_pro.frontend.values import (
     category,
     describe,
     elements,
+    expression_of,
     is_number,
     same,
     static_number,
@@ -99,9 +100,27 @@ def usable(value: Any) -> Any:
 
 def binary(reader: Any, node: ast.BinOp) -> Any:
     symbol = BINARY[type(node.op)]
-    left = usable(reader.expression(node.left))
-    right = usable(reader.expression(node.right))
+    left, right = pair(reader, node.left, node.right)
     return binary_values(reader, symbol, left, right, node)
+
+
+def pair(reader: Any, first: ast.expr, second: ast.expr) -> tuple[Any, Any]:
+    """Two operands in Python's order: what the second one does is not seen by the first."""
+    left = usable(reader.expression(first))
+    outer, reader.block = reader.block, []
+    try:
+        right, statements = usable(reader.expression(second)), reader.block
+    finally:
+        reader.block = outer
+    if statements and isinstance(left, Number) and changes(left.expression):
+        left = held(reader, left, "left", reader.frame.span(first))
+    reader.block.extend(statements)
+    return left, right
+
+
+def changes(part: Any) -> bool:
+    """Whether an expression reads what a statement may change without naming it: fields of structs, valid extents."""
+    return any(isinstance(one, (Field, ValidExtent)) for one in tidy.expressions_in(part))
 
 
 def binary_values(reader: Any, symbol: str, left: Any, right: Any, node: ast.AST) -> Any:
@@ -145,7 +164,7 @@ def compare(reader: Any, node: ast.Compare) -> Any:
     if isinstance(operator, (ast.In, ast.NotIn)):
         return contains(reader, node, other, isinstance(operator, ast.NotIn))
     symbol = COMPARE[type(operator)]
-    left, right = usable(reader.expression(node.left)), usable(reader.expression(other))
+    left, right = pair(reader, node.left, other)
     return compare_values(symbol, left, right)
 
 
@@ -268,6 +287,10 @@ def conditional(reader: Any, node: ast.IfExp) -> Any:
     plain = not then_statements and not other_statements
     if numbers[0] is not None and numbers[1] is not None and plain and same(then, other):
         return then
+    if numbers[0] is not None and numbers[1] is not None:
+        dtype = scalars.join(numbers[0].dtype, numbers[1].dtype)
+        then, other = (one if one.dtype.is_float is dtype.is_float else scalars.convert(one, dtype) for one in numbers)
+        numbers = then, other
     check_branches(then, other)
     if numbers[0] is not None and numbers[1] is not None and plain and not turns(numbers[0], numbers[1]):
         dtype = scalars.join(numbers[0].dtype, numbers[1].dtype)
@@ -278,7 +301,7 @@ def conditional(reader: Any, node: ast.IfExp) -> Any:
 
 def turns(*values: Any) -> bool:
     """Whether evaluating turns a ring: then it must happen on one branch only."""
-    return any("how='next'" in repr(value) for value in values)
+    return any(tidy.turns(expression_of(value)) for value in values)
 
 
 def check_branches(then: Any, other: Any) -> None:

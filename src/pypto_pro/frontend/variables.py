@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -21,6 +21,7 @@ from pypto_pro.errors.statements import Redefinition
 from pypto_pro.errors.tiles import MergedIds
 from pypto_pro.frontend.scalars import join
 from pypto_pro.frontend.state import State
+from pypto_pro.frontend.tidy import names_read
 from pypto_pro.frontend.values import (
     HANDLES,
     Bundle,
@@ -32,6 +33,7 @@ from pypto_pro.frontend.values import (
     category,
     describe,
     elements,
+    expression_of,
     is_number,
     renamed,
     same,
@@ -118,8 +120,38 @@ def bind(state: State, name: str, value: Any, place: Span | None) -> None:
         if name in state.frame.bound_at:
             raise Redefinition(name=name, previous_span=state.frame.bound_at[name], span=place)
         state.frame.bound_at[name] = place
-    state.frame.env[name] = store(state, name, value, place)
+    state.frame.env[name] = store(state, name, apart(state, name, value, place), place)
     state.frame.stored.add(name)
+
+
+def apart(state: State, name: str, value: Any, place: Span | None) -> Any:
+    """A tuple whose elements do not read each other's variables: ``s = (s[1], s[0] + s[1])`` is stored element by element."""
+    if not isinstance(value, Bundle):
+        return value
+    homes = {state.home(part, leaf) for part, leaf in leaves(value, name)}
+    return _held_apart(state, value, homes, place)
+
+
+def _held_apart(state: State, value: Any, homes: set[str], place: Span | None) -> Any:
+    if isinstance(value, Bundle):
+        return Bundle(tuple(_held_apart(state, item, homes, place) for item in value.items), value.names)
+    if not is_stored(value) or not homes & set(names_read((expression_of(value),))):
+        return value
+    return state.hold(value, "item", place)
+
+
+def leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The elements of a tuple that have a variable of their own, with its name; tuples in it included."""
+    parts = elements(value)
+    if parts is None and is_stored(value):
+        yield name, value
+    for index, part in enumerate(parts or ()):
+        yield from leaves(part, part_name(value, name, index))
+
+
+def is_stored(value: Any) -> bool:
+    """Whether the core program has variables for such values."""
+    return as_number(value) is not None or isinstance(value, HANDLES)
 
 
 def store(state: State, name: str, value: Any, place: Span | None) -> Any:
