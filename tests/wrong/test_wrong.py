@@ -31,6 +31,7 @@ UNREACHED = {
     "KernelNotFound": "no command looks kernels up by name yet",
     "ContainerChanged": "changes of containers are carried; a guard for containers that cannot be",
     "PhaseInvalid": "the front end refuses members of other enumerations first; tests/tile covers the check itself",
+    "FormatNotText": "the front end refuses formats that are no literals first; tests/tile covers the check itself",
     "TorchMissing": "needs an environment without torch",
 }
 
