@@ -16,8 +16,9 @@ from pypto.diagnostics import Span
 from pypto.errors.base import UserError
 from pypto.errors.pipeline import LocalDataBackwards, LocalDataTooDeep, SlotCursorShared
 from pypto_pro.pipeline.buffers import Buffer
+from pypto_pro.pipeline.constants import Scope
 from pypto_pro.pipeline.overlaps import overlapping
-from pypto_pro.pipeline.places import bound_names, statements
+from pypto_pro.pipeline.places import bound_names, statements, used_names
 from pypto_pro.pipeline.reading import Reading, Trace
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall
 from pypto_pro.pipeline.values import Access, Turn
@@ -90,7 +91,7 @@ class _Carried:
         for read in self.reads:
             for write in self.writes:
                 related = write.buffer == read.buffer or write.buffer in self.partners.get(read.buffer, ())
-                if related and write.stage is not read.stage and write.delay != read.delay:
+                if related and not _apart(read, write) and write.stage is not read.stage and write.delay != read.delay:
                     self.check_pair(read, write)
         return list(dict.fromkeys(self.warnings))
 
@@ -102,8 +103,8 @@ class _Carried:
         if self.rotates(read) and self.rotates(write) and read.buffer == write.buffer and buffer.slots != 1:
             facts = {"stage": read.stage.name if read.stage is not None else "", "slots": buffer.slots}
             raise self.error(SlotCursorShared, read, write, other=write.name, **facts)
-        fixed = buffer.slots == 1 or any(use.turn is not None and use.turn.number is not None for use in (read, write))
-        slots = 1 if fixed else self.slots(read, write, buffer)
+        fixed = _number(read) is not None and _number(write) is not None
+        slots = 1 if buffer.slots == 1 or fixed else self.slots(read, write, buffer)
         if slots is None:
             self.warnings.append(self.undecided(read, write))
         elif slots < gap + 1:
@@ -179,6 +180,36 @@ def _tile(access: Access, turns: dict[int, Turn], trace: Trace) -> object:
     if slot.how == "at" and slot.pick in turns:
         return turns[slot.pick].text or slot.pick
     return slot.pick
+
+
+def _number(use: _Use) -> int | None:
+    """The number of the tile where it is always the same one."""
+    return use.turn.number if use.turn is not None else None
+
+
+SAMPLES = 64  # values of a counter that are tried to see which tiles an index names
+
+
+def _apart(read: _Use, write: _Use) -> bool:
+    """Whether the two take different tiles of one group by number, as ``g[0]`` and ``g[1 + k % 2]`` do."""
+    if read.buffer != write.buffer or read.turn is None or write.turn is None:
+        return False
+    first, second = _tiles(read.turn), _tiles(write.turn)
+    return first is not None and second is not None and not first & second
+
+
+def _tiles(turn: Turn) -> set[int] | None:
+    """The tiles that an index may name: one, or those that it goes through with its counter."""
+    if turn.number is not None:
+        return {turn.number}
+    if turn.text is None:
+        return None
+    tree = ast.parse(turn.text, mode="eval").body
+    names = used_names(tree)
+    if len(names) != 1:
+        return None
+    found = {Scope({}, (), dict.fromkeys(names, value)).value(tree) for value in range(SAMPLES)}
+    return found if all(isinstance(value, int) for value in found) else None
 
 
 def _plain(text: str | None) -> str | None:
