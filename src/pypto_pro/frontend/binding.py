@@ -17,19 +17,18 @@ from pypto_pro.errors.calls import (
     UnexpectedKeyword,
 )
 from pypto_pro.errors.expressions import UseOfVoid
+from pypto_pro.frontend.order import in_order
 from pypto_pro.frontend.values import Static, Void, describe
 
 
 @dataclass
 class Arguments:
-    """Evaluated arguments of ``node``, with the texts they were written as."""
+    """Evaluated arguments of ``node``."""
 
     call: str
-    node: ast.Call
+    node: Any
     positional: list[Any]
     keywords: dict[str, Any]
-    texts: list[str]
-    keyword_texts: dict[str, str]
 
     def limit(self, call: str, names: Sequence[str]) -> None:
         """Refuses more positional arguments than ``names``, unknown keywords, and both for one parameter."""
@@ -56,19 +55,13 @@ class Arguments:
 
 def evaluate(reader: Any, call: str, node: ast.Call) -> Arguments:
     """Evaluates the arguments of ``node`` from left to right."""
-    positional, texts = [], []
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            raise StarArguments(call=call)
-        positional.append(_value(reader, argument))
-        texts.append(ast.unparse(argument))
-    keywords, keyword_texts = {}, {}
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            raise StarArguments(call=call)
-        keywords[keyword.arg] = _value(reader, keyword.value)
-        keyword_texts[keyword.arg] = ast.unparse(keyword.value)
-    return Arguments(call, node, positional, keywords, texts, keyword_texts)
+    if any(isinstance(argument, ast.Starred) for argument in node.args) or any(one.arg is None for one in node.keywords):
+        raise StarArguments(call=call)
+    nodes = [*node.args, *(keyword.value for keyword in node.keywords)]
+    values = in_order(reader, nodes, lambda argument: _value(reader, argument))
+    count = len(node.args)
+    names = [str(keyword.arg) for keyword in node.keywords]
+    return Arguments(call, node, values[:count], dict(zip(names, values[count:], strict=True)))
 
 
 def _value(reader: Any, node: ast.expr) -> Any:

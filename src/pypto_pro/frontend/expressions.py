@@ -6,7 +6,7 @@ import ast
 import enum
 from typing import Any
 
-from pypto.cores.program import Assign, Constant, Field, If, Name, Operation, Slot, ValidExtent
+from pypto.cores.program import Assign, Constant, If, Operation, Slot
 from pypto.dtypes import DataType
 from pypto_pro.errors.expressions import (
     ChainedComparison,
@@ -26,9 +26,9 @@ from pypto_pro.errors.expressions import (
     UseOfVoid,
 )
 from pypto_pro.frontend import pointers, scalars, tidy
+from pypto_pro.frontend.order import in_order
 from pypto_pro.frontend.state import State
 from pypto_pro.frontend.values import (
-    HANDLES,
     Conflict,
     Number,
     PointerHandle,
@@ -80,12 +80,9 @@ def constant(reader: Any, node: ast.Constant) -> Any:
 
 
 def sequence(reader: Any, node: ast.Tuple | ast.List) -> Any:
-    items = []
-    for element in node.elts:
-        if isinstance(element, ast.Starred):
-            raise UnsupportedExpression(kind="Starred")
-        items.append(usable(reader.expression(element)))
-    return bundle(items)
+    if any(isinstance(element, ast.Starred) for element in node.elts):
+        raise UnsupportedExpression(kind="Starred")
+    return bundle(in_order(reader, node.elts, lambda element: usable(reader.expression(element))))
 
 
 def usable(value: Any) -> Any:
@@ -106,21 +103,8 @@ def binary(reader: Any, node: ast.BinOp) -> Any:
 
 def pair(reader: Any, first: ast.expr, second: ast.expr) -> tuple[Any, Any]:
     """Two operands in Python's order: what the second one does is not seen by the first."""
-    left = usable(reader.expression(first))
-    outer, reader.block = reader.block, []
-    try:
-        right, statements = usable(reader.expression(second)), reader.block
-    finally:
-        reader.block = outer
-    if statements and isinstance(left, Number) and changes(left.expression):
-        left = held(reader, left, "left", reader.frame.span(first))
-    reader.block.extend(statements)
+    left, right = in_order(reader, (first, second), lambda node: usable(reader.expression(node)))
     return left, right
-
-
-def changes(part: Any) -> bool:
-    """Whether an expression reads what a statement may change without naming it: fields of structs, valid extents."""
-    return any(isinstance(one, (Field, ValidExtent)) for one in tidy.expressions_in(part))
 
 
 def binary_values(reader: Any, symbol: str, left: Any, right: Any, node: ast.AST) -> Any:
@@ -342,16 +326,3 @@ def slot(group: Any, how: str, index: Any = None) -> TileHandle:
         expression = Constant(index.value)
     ids = len(group.type.ids[0]) if group.type.ids else 0
     return TileHandle(Slot(group.expression, how, expression), group.type.tile, address, ids)
-
-
-def held(reader: State, value: Any, hint: str, place: Any) -> Any:
-    """A value that later statements cannot change: constants and names as they are, everything else in a variable."""
-    number = as_number(value)
-    expression = number.expression if number is not None else getattr(value, "expression", None)
-    if expression is None or isinstance(expression, (Constant, Name)):
-        return value
-    return reader.hold(value, hint, place)
-
-
-def unchanging(value: Any) -> bool:
-    return not isinstance(value, (Number, *HANDLES))

@@ -16,9 +16,10 @@ from pypto_pro.errors.calls import (
     SourceMissing,
 )
 from pypto_pro.frontend import annotation
-from pypto_pro.frontend.expressions import held, usable
+from pypto_pro.frontend.expressions import usable
+from pypto_pro.frontend.order import fixed
 from pypto_pro.frontend.state import Frame, cells_of
-from pypto_pro.frontend.values import HANDLES, Bundle, Static, as_number
+from pypto_pro.frontend.values import Static
 from pypto_pro.frontend.variables import bind, merge_values, outside
 
 
@@ -45,15 +46,6 @@ def _argument(reader: Any, node: ast.expr) -> Any:
     with reader.placed(node):
         value = usable(reader.expression(node))
         return fixed(reader, value, reader.frame.span(node))
-
-
-def fixed(reader: Any, value: Any, place: Any) -> Any:
-    """A value that nothing the helper does can change; elements of a tuple one by one."""
-    if isinstance(value, Bundle):
-        return Bundle(tuple(fixed(reader, item, place) for item in value.items), value.names)
-    if as_number(value) is not None or isinstance(value, HANDLES):
-        return held(reader, value, "argument", place)
-    return value
 
 
 def _code(function: FunctionType) -> Code:

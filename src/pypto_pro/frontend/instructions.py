@@ -181,8 +181,8 @@ def _extra(reader: Any, row: TileOperation, arguments: Arguments, attributes: di
     if attributes.get("loc"):
         span = reader.frame.span(arguments.node)
         extra["location"] = f"{span.file.replace(chr(92), '/').rpartition('/')[2]}:{span.line}"
-    if row.name == "pto_assert" and arguments.texts:
-        extra["condition"] = arguments.texts[0]
+    if row.name == "pto_assert" and arguments.node.args:
+        extra["condition"] = ast.unparse(arguments.node.args[0])
     return extra
 
 

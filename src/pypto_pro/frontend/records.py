@@ -20,6 +20,7 @@ from pypto_pro.errors.calls import (
 from pypto_pro.errors.expressions import FieldIndex, NoStructField, NotAnArrayField, StructIndices
 from pypto_pro.errors.statements import FieldLength, FieldOfNothing, FieldValue, ImmutableTuple
 from pypto_pro.frontend import scalars
+from pypto_pro.frontend.order import in_order
 from pypto_pro.frontend.values import (
     ArrayField,
     Bundle,
@@ -83,7 +84,7 @@ def make_tuple(reader: Any, node: ast.Call) -> Bundle:
     if node.args:
         raise RecordPositional(call="make_tuple", reason="takes keyword fields only")
     names = _names(node, "make_tuple")
-    return Bundle(tuple(reader.expression(keyword.value) for keyword in node.keywords), names)
+    return Bundle(tuple(in_order(reader, [keyword.value for keyword in node.keywords], reader.expression)), names)
 
 
 def _refuse_branches(reader: Any, call: str) -> None:
@@ -108,8 +109,8 @@ def _names(node: ast.Call, call: str) -> tuple[str, ...]:
 def _fields(reader: Any, node: ast.Call, call: str, kind: str, count: int | None) -> tuple[Struct, tuple]:
     names = _names(node, call)
     types, values = [], []
-    for name, keyword in zip(names, node.keywords, strict=True):
-        value = reader.expression(keyword.value)
+    firsts = in_order(reader, [keyword.value for keyword in node.keywords], reader.expression)
+    for name, value in zip(names, firsts, strict=True):
         dtype, length, first = _first_value(call, name, value)
         dtype = reader.unit.field_types.get((kind, name), dtype)
         types.append((name, dtype, length))

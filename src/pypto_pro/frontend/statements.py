@@ -24,7 +24,8 @@ from pypto_pro.errors.statements import (
     VoidValue,
 )
 from pypto_pro.frontend import annotation, expressions, loops, records, subscripts
-from pypto_pro.frontend.expressions import BINARY, binary_values, held
+from pypto_pro.frontend.expressions import BINARY, binary_values
+from pypto_pro.frontend.order import fixed
 from pypto_pro.frontend.values import Intrinsic, Method, Shape, Static, Void, describe, elements
 from pypto_pro.frontend.variables import bind
 
@@ -41,6 +42,8 @@ def assign(reader: Any, node: ast.Assign) -> bool:
     reader.hint = target.id if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) else ""
     value = assignable(reader.expression(node.value))
     reader.hint = ""
+    if isinstance(target, ast.Subscript) and any(isinstance(part, ast.Call) for part in ast.walk(target)):
+        value = fixed(reader, value, reader.frame.span(node), only_changing=True)  # the value comes before the index
     assign_to(reader, target, value, node)
     return True
 
@@ -102,7 +105,7 @@ def augmented(reader: Any, node: ast.AugAssign) -> bool:
         value = binary_values(reader, symbol, current, expressions.usable(reader.expression(node.value)), node)
         bind(reader, node.target.id, value, reader.frame.span(node))
     elif isinstance(node.target, (ast.Attribute, ast.Subscript)):
-        current = held(reader, reader.expression(loading(node.target)), "element", reader.frame.span(node))
+        current = fixed(reader, reader.expression(loading(node.target)), reader.frame.span(node))
         value = binary_values(reader, symbol, current, expressions.usable(reader.expression(node.value)), node)
         assign_to(reader, node.target, value, node)
     else:

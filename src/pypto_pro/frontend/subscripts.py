@@ -41,6 +41,7 @@ from pypto_pro.frontend import records
 from pypto_pro.frontend.binding import Arguments
 from pypto_pro.frontend.expressions import slot
 from pypto_pro.frontend.instructions import emit_operation
+from pypto_pro.frontend.order import in_order
 from pypto_pro.frontend.values import (
     ArrayField,
     GroupHandle,
@@ -67,7 +68,7 @@ def subscript(reader: Any, node: ast.Subscript) -> Any:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if any(isinstance(part, ast.Slice) for part in parts):
         return sliced(reader, base, parts, node)
-    indices = [reader.expression(part) for part in parts]
+    indices = in_order(reader, parts, reader.expression)
     return element(reader, base, indices, node)
 
 
@@ -175,7 +176,7 @@ def shape_bundle(shape: Shape) -> Any:
 def read(reader: Any, base: Any, indices: list[Any], node: Any) -> Any:
     """``tile[i, j]``, ``tensor[i]``: a scalar, read on the scalar pipe."""
     check_indices(base, indices)
-    arguments = Arguments("subscript", node, [base, bundle(indices)], {}, [], {})
+    arguments = Arguments("subscript", node, [base, bundle(indices)], {})
     return emit_operation(reader, find("getval"), arguments)  # type: ignore[arg-type]
 
 
@@ -185,7 +186,7 @@ def store(reader: Any, target: ast.Subscript, value: Any, node: ast.AST) -> None
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     if any(isinstance(part, ast.Slice) for part in parts):
         raise StoreTarget(got="a slice")
-    indices = [reader.expression(part) for part in parts]
+    indices = in_order(reader, parts, reader.expression)
     if isinstance(base, ArrayField):
         records.set_element(reader, base, indices, value, node)
         return
@@ -194,7 +195,7 @@ def store(reader: Any, target: ast.Subscript, value: Any, node: ast.AST) -> None
     if not isinstance(base, (TileHandle, TensorHandle)):
         raise StoreTarget(got=describe(base))
     check_indices(base, indices)
-    arguments = Arguments("subscript", target, [base, bundle(indices), value], {}, [], {})  # type: ignore[arg-type]
+    arguments = Arguments("subscript", target, [base, bundle(indices), value], {})
     emit_operation(reader, find("setval"), arguments)  # type: ignore[arg-type]
 
 
