@@ -13,7 +13,8 @@ from typing import Any
 
 from pypto.cpu.scalars import risk_of
 from pypto.errors.base import UserError
-from pypto.ir.program import If, Loop, Op, Program, Statement, Storage, Value, scalars_in, walk
+from pypto.ir.program import If, Literal, Loop, Op, Program, Statement, scalars_in, walk
+from pypto.ir.rewrite import PLAIN
 from pypto.ir.symbols import Apply, Expression, Scalar, Symbol, bounds_of, children_first
 
 LARGEST_SIZE = float(2**44)  # elements of an axis; more than any memory holds
@@ -44,7 +45,8 @@ class Risks:
 
     def of(self, statement: Statement) -> Risky | None:
         """What a statement evaluates that may have no value."""
-        return self.among(tuple(_used(statement)))
+        used = tuple(_used(statement))
+        return self.among(used) if used else None
 
     def among(self, things: Any) -> Risky | None:
         scalars = [s for s in scalars_in(things) if isinstance(s, Apply)]
@@ -110,6 +112,14 @@ def _used(statement: Statement) -> Iterator[Any]:
 
 
 def _used_by_op(op: Op) -> Iterator[Any]:
-    yield [o for o in op.operands if not isinstance(o, (Value, Storage))]
-    yield [thing for thing in op.attributes.values() if not isinstance(thing, UserError)]
-    yield [r.type for r in op.results if not isinstance(r, Symbol)]
+    """Only what may hold an expression: most operations of a program have none."""
+    for operand in op.operands:
+        number = operand.value if isinstance(operand, Literal) else operand
+        if isinstance(number, Expression):
+            yield number
+    for thing in op.attributes.values():
+        if type(thing) not in PLAIN and not isinstance(thing, UserError):
+            yield thing
+    for result in op.results:
+        if not isinstance(result, Symbol):
+            yield from (s for s in (*result.type.shape, *result.type.valid) if isinstance(s, Expression))
