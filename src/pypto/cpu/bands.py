@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pypto.cpu.program import ProgramEmitter
 
 FIRST_LEVEL = 36 * 1024  # bytes of the widest intermediate of a band: most of a 48 KiB first-level data cache
+FEWEST = 32  # rows of a band; one with all rows is only kept when it is turned
 ROW_UNITS = {"f32": 48, "bf16": 32, "f16": 32, "i8": 32}  # rows a multiply kernel likes
 
 
@@ -111,7 +112,8 @@ def _band(chain: list[Item], users: Counter[Buffer]) -> BandItem | None:
         return None
     unit = max(ROW_UNITS[item.kind] for item in products)
     rows = max(unit, FIRST_LEVEL // max(int(w) for w in widths) // unit * unit)  # type: ignore[arg-type]
-    if rows >= int(size) or any(item.c.buffer not in private for item in products[:1]):
+    rows = min(rows, int(size))
+    if rows < FEWEST or any(item.c.buffer not in private for item in products[:1]):
         return None
     for buffer, width in zip(private, widths, strict=True):
         buffer.facts["bytes"] = rows * int(width)  # type: ignore[arg-type]

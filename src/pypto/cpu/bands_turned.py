@@ -43,6 +43,15 @@ def turn_bands(items: list[Item], parallel: set[LoopItem]) -> None:
             if shared is not None:
                 _turn(band, shared, items)
                 band.items = [_keeping(m, band, site, parallel) if isinstance(m, MatmulItem) else m for m in band.items]
+            elif _holds_all(band):
+                place = site.block.index(band)
+                site.block[place : place + 1] = band.items
+
+
+def _holds_all(band: BandItem) -> bool:
+    """Whether one band has all rows, so that it is no more than its items one after the other."""
+    sizes = (item.c.shape[-2] for item in band.items if isinstance(item, MatmulItem))
+    return any(not isinstance(size, Expression) and int(size) <= band.rows for size in sizes)
 
 
 def _keeping(item: MatmulItem, band: BandItem, site: Site, parallel: set[LoopItem]) -> KeptProduct:
@@ -283,12 +292,28 @@ class _Prepared:
         if self.pairs:
             self._call("gemm_pairs", "piiipipi", self.left, self.n, count, self.k, self.a, 0, self.c, pitch)
             return
+        if self.matmul.kind == "f32" and self.matmul.a.buffer in self.band.private and not self.direct:
+            f = self.context.f
+            full = f.icmp("eq", "i64", count, pitch)
+            f.either(full, lambda: self._in_rows(count), lambda: self._packed_product(first, count))
+        else:
+            self._packed_product(first, count)
+
+    def _in_rows(self, count: str) -> list[str]:
+        """A right side of whole tiles is multiplied where it lies."""
+        pitch = self.band.rows
+        self._call("gemm_ready", "piiipipi", self.left, self.n, count, self.k, self.a, pitch * 4, self.c, pitch)
+        return []
+
+    def _packed_product(self, first: str, count: str) -> list[str]:
+        pitch = self.band.rows
         packed = self._packed_right(first, count)
         if self.direct:
             values = (self.b, self.ldb, 0, self.n, count, self.k, packed, self.c, pitch, 0, self.left)
             self._call("gemm", "piiiiippiip", *values)
         else:
             self._call("gemm_ready", "piiipipi", self.left, self.n, count, self.k, packed, 0, self.c, pitch)
+        return []
 
     def release(self) -> None:
         for place, size in reversed(self.taken):

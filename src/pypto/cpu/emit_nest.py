@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pypto.cpu.nest_terms import TermWriter, writes_pairs
 from pypto.cpu.nests import Constant, Nest, Scan, Term
 from pypto.cpu.places import LaneLoop, NestCode, Place, Scope, Value
-from pypto.cpu.running import Accumulator, RunningSum
+from pypto.cpu.running import Accumulator, RunningSum, WatchedExtreme
 from pypto.cpu.stages import Pass
 from pypto.cpu.target import Target
 from pypto.cpu.text import Module
@@ -116,7 +116,8 @@ class NestEmitter(TermWriter):
         if self.by_rows:
             self._run(Scope({}, index, [Place(0, None)]), (low, high))
             return
-        wanted = 4 if self._largest_cost() <= _UNROLL_COSTS[1][0] else 2
+        pairs = any(writes_pairs(store) for current in self.stages.passes for store in current.stores)
+        wanted = 4 if self._largest_cost() <= _UNROLL_COSTS[1][0] and not pairs else 2
         for places in self.lane_groups(low, high, self._at_most(wanted)):
             with places as group:
                 self._run(Scope({}, index, group.places))
@@ -218,13 +219,14 @@ class NestEmitter(TermWriter):
         assert self.inner is not None
         vectors = len(scope.places)
         bases = self._row_pointers(current, scope)
-        totals = [Accumulator(self, r, vectors) for r in current.reductions]
+        watched = [WatchedExtreme(self, r, vectors) for r in current.reductions] if self._watches(current) else []
+        totals = [] if watched else [Accumulator(self, r, vectors) for r in current.reductions]
         running = {id(t): RunningSum(self, t, vectors) for t in current.terms if isinstance(t, Scan)}
-        carriers: list[Accumulator | RunningSum] = [*running.values(), *totals]
+        carriers: list[Accumulator | RunningSum | WatchedExtreme] = [*running.values(), *totals, *watched]
         parts = [part for carrier in carriers for part in carrier.parts]
         carried = [(p.type, p.name) for p in parts]
         pairs = [store for store in current.stores if writes_pairs(store)]
-        together = 2 if pairs else 1
+        together = 2 if pairs or watched else 1
         with self.f.loop(0, self.scalar(self.nest.extents[self.inner]), together, carried=carried, hint="reduce") as loop:
             fresh = [p._replace(name=n) for p, n in zip(parts, loop.carried, strict=True)]
             for carrier in carriers:
@@ -233,15 +235,27 @@ class NestEmitter(TermWriter):
             scopes = [Scope(dict(scope.memo), {**scope.index, self.inner: i}, scope.places, bases, running) for i in indices]
             for inner in scopes:
                 self._column(current, inner, totals)
-            for store in pairs:
-                for u in range(vectors):
+            for u in range(vectors):
+                for one in watched:
+                    one.take_two(u, *(self.value(one.term.operand, u, inner) for inner in scopes))
+                for store in pairs:
                     self.store_pair(store, u, scopes)
             loop.next = [part.name for carrier in carriers for part in carrier.parts]
         after = [p._replace(name=n) for p, n in zip(parts, loop.results, strict=True)]
         del after[: sum(len(r.parts) for r in running.values())]
-        for total in totals:
+        found: list[Accumulator | WatchedExtreme] = [*totals, *watched]
+        for total in found:
             for u, result in enumerate(total.per_lane([after.pop(0) for _ in total.parts])):
                 scope.memo[id(total.term), u] = result
+
+    def _watches(self, current: Pass) -> bool:
+        """Whether a pass only looks for largest and smallest numbers, down an even column, where masks are cheap."""
+        extent = self.nest.extents[self.inner] if self.inner is not None else 0
+        extremes = all(r.combine in ("max", "min") and r.operand.dtype is _D.DT_FP32 for r in current.reductions)
+        plain = (
+            extremes and bool(current.reductions) and not current.stores and not any(isinstance(t, Scan) for t in current.terms)
+        )
+        return plain and self.target.isa == "avx512" and not isinstance(extent, Expression) and int(extent) % 2 == 0
 
     def _column(self, current: Pass, inner: Scope, totals: list[Accumulator]) -> None:
         """One position along the inner axis, for all vectors side by side."""

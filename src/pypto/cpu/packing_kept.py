@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pypto.cpu.context import Context
-from pypto.cpu.items import IfItem, IndexCheckItem, Item, LoopItem, MatmulItem, NestItem, ReadItem
+from pypto.cpu.items import AllocateItem, IfItem, IndexCheckItem, Item, LoopItem, MatmulItem, NestItem, ReadItem
 from pypto.cpu.nests import Access, Constant, Nest, Store
 from pypto.cpu.split import loops_of, trips_of
 from pypto.cpu.text import Function
@@ -122,7 +122,8 @@ def keep(view: View, site: Site, parallel: set[LoopItem], slot_bytes: int, parts
         return None
     name = f"{view.buffer.name}_packed"
     flags, space = Buffer(_FLAG, (steps[1],), f"{name}_flags"), Buffer(_BYTE, (steps[1] * slot_bytes,), name)
-    block.insert(block.index(around), _cleared(flags, steps[1]))
+    place = block.index(around)
+    block[place:place] = [AllocateItem(space), _cleared(flags, steps[1])]  # both live from here on
     return Kept(flags, space, slot_bytes, steps[0], parts)
 
 

@@ -77,6 +77,28 @@ class Accumulator:
         return [self.b.rounded(p, self.term.dtype) for p in parts]
 
 
+class WatchedExtreme:
+    """A running maximum or minimum that takes two vectors at a time: NaNs are only noted in a mask, and put back at the end."""
+
+    def __init__(self, emitter: TermWriter, term: Reduce, count: int) -> None:
+        self.term = term
+        self.b = emitter.vectors(_D.DT_FP32)
+        identity = self.b.constant(identity_of(term.combine, _D.DT_FP32), _D.DT_FP32)
+        self.parts = [identity] * count + [self.b.compare("uno", identity, identity)] * count
+
+    def take_two(self, u: int, first: Vector, second: Vector) -> None:
+        noted = len(self.parts) // 2 + u
+        self.parts[noted] = self.b.mask_or(self.parts[noted], self.b.compare("uno", first, second))
+        self.parts[u] = self._better(self._better(first, second), self.parts[u])
+
+    def _better(self, a: Vector, b: Vector) -> Vector:
+        return self.b.select(self.b.compare("gt" if self.term.combine == "max" else "lt", a, b), a, b)
+
+    def per_lane(self, parts: list[Vector]) -> list[Vector]:
+        count = len(parts) // 2
+        return [self.b.select(parts[count + u], self.b.like(parts[u], float("nan")), parts[u]) for u in range(count)]
+
+
 class RunningSum:
     """Partial sums carried from index to index (``count`` vectors side by side), or along the lanes of one row (``count`` 1)."""
 

@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, tuple[int, float, Emitter]] = {
     "log": (1, 0.95, single.log),
     "tanh": (1, 1.0, single.tanh),
     "erf": (1, 0.75, single.erf),
-    "sigmoid": (1, 2.0, single.sigmoid),
+    "sigmoid": (1, 2.1, single.sigmoid),
     "sqrt": (1, 0.5, single.sqrt),
     "rsqrt": (1, 1.5, single.rsqrt),
     "reciprocal": (1, 0.5, single.reciprocal),

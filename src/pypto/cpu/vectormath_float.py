@@ -19,7 +19,8 @@ _D = DataType
 _LOG2_E = 1.44269504088896341
 _LN2 = (0.693147182, -1.90465432e-9)  # sum is ln 2; the first is the nearest fp32 number
 _LN2_BELOW = (0.693147123, 5.76999905e-8)  # both positive, so that -inf times them is -inf twice
-_EXP = (0.49999994, 0.166665211, 0.0416682772, 0.00836868584, 0.00138198026)
+_EXP = (0.50001621, 0.16667032)
+_ROOTS = tuple(2.0 ** (j / 16) for j in range(16))
 _EXP2 = (1.0, 0.693147182, 0.240226477, 0.0555035956, 0.00961849932, 0.00133909716, 0.000153293324)
 _LOG = (0.333334506, -0.250001013, 0.199908122, -0.166470692, 0.144785494, -0.131636024, 0.104673281, -0.0450984578)
 _MAGIC = 12582912.0  # 1.5 * 2**23: adding it leaves the rounded integer in the low bits
@@ -47,6 +48,11 @@ def _scale(b: Vectors, p: Vector, n: Vector) -> Vector:
     if b.target.isa == "avx512":
         return _masked_512(b, "scalef.ps.512", p, n)
     number = b.sub(b.bits(b.add(n, b.like(n, _MAGIC))), b.constant(_MAGIC_BITS, _D.DT_INT32))
+    return _times_power(b, p, number)
+
+
+def _times_power(b: Vectors, p: Vector, number: Vector) -> Vector:
+    """``p * 2**number`` for an int32 vector, in two exact steps but for the last rounding."""
     half = b.shift_right(number, b.like(number, 1))
     return b.mul(b.mul(p, _power(b, half)), _power(b, b.sub(number, half)))
 
@@ -75,21 +81,37 @@ def _immediate_512(b: Vectors, name: str, x: Vector, immediate: int) -> Vector:
 
 
 def exp(b: Vectors, x: Vector) -> Vector:
-    """Clamped first, so that infinities do not become NaN in the reduction; two-part ln 2.
+    """``2**floor(n) * 2**(j/16) * (1 + p)`` with n in sixteenths, j its fraction; two-part ln 2, p for |r| <= ln 2 / 32.
 
-    With AVX-512 nothing is done about small numbers: their ``p`` is replaced by 0, and scaling 0 by any power gives 0.
+    Clamped first, so that infinities do not become NaN in the reduction. With AVX-512 nothing is done about small numbers: they
+    become 0 before the scaling, and 0 times any power is 0.
     """
     if b.target.isa != "avx512":
         x = clamp(b, x, -105.0, 89.0)
     elif x.name not in b.facts.not_positive:
         high = b.like(x, 89.0)
         x = b.select(b.compare("gt", x, high), high, x)
-    magic = b.like(x, _MAGIC)
-    n = b.sub(b.fma(x, b.like(x, _LOG2_E), magic), magic)
+    magic = b.like(x, _MAGIC / 16)
+    sum_ = b.fma(x, b.like(x, _LOG2_E), magic)
+    n = b.sub(sum_, magic)
     r = b.fma(n, b.like(x, -_LN2[0]), x)
     r = b.fma(n, b.like(x, -_LN2[1]), r)
     p = b.fma(b.mul(r, r), horner(b, r, _EXP), r)
-    return _scale(b, _unless_zero(b, b.add(p, b.like(x, 1.0)), x, -103.98), n)
+    root = _sixteenth(b, b.bits(sum_))
+    scaled = _unless_zero(b, b.fma(root, p, root), x, -103.98)
+    if b.target.isa == "avx512":
+        return _masked_512(b, "scalef.ps.512", scaled, n)  # rounds n down
+    number = b.sub(b.bits(sum_), b.constant(_MAGIC_BITS - (4 << 23), _D.DT_INT32))
+    return _times_power(b, scaled, b.shift_right(number, b.like(number, 4)))
+
+
+def _sixteenth(b: Vectors, bits: Vector) -> Vector:
+    """2**(j/16) for j the last four bits."""
+    if b.target.isa == "avx512":
+        type = f"<{LANES} x float>"
+        arguments = [(type, _literal(_ROOTS)), (bits.type, bits.name)]
+        return Vector(b.function.intrinsic(type, "llvm.x86.avx512.permvar.sf.512", *arguments), _D.DT_FP32)
+    return _lookup(b, (*_ROOTS, *_ROOTS), b.bit_and(bits, b.like(bits, 15)))
 
 
 def _unless_zero(b: Vectors, p: Vector, x: Vector, limit: float) -> Vector:
