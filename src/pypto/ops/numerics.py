@@ -36,6 +36,15 @@ def narrowed(array: Any, dtype: np.dtype) -> np.ndarray:
     return array.astype(dtype)
 
 
+def negated(array: np.ndarray, out: Any = None) -> np.ndarray:
+    """``-array``. Not ``np.negative``: NumPy 2.4's reads a strided array as a contiguous one where the strides of both sides agree.
+
+    >>> negated(np.array([0.0, 2.0], np.float32)).tolist()
+    [-0.0, -2.0]
+    """
+    return np.subtract(array.dtype.type(-0.0), array, out=out)
+
+
 def exact(function: Compute) -> Compute:
     """Compute narrow floats in fp32; round the result to the type of the first array (masks stay masks)."""
 

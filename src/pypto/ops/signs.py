@@ -14,7 +14,7 @@ from pypto.ops.arguments import dtype_of, integer, literal, tensor
 from pypto.ops.arithmetic import maximum, minimum
 from pypto.ops.dtype_sets import ALL_FLOATS, B16, F16, F32, FLOATS, I8, I16, I32, NUMBERS, SIGNED
 from pypto.ops.families import composite, elementwise
-from pypto.ops.numerics import exact
+from pypto.ops.numerics import exact, negated
 from pypto.ops.table import Vectors, record
 
 COMMON = (F16, B16, I16, I32, F32)
@@ -26,7 +26,7 @@ COMMON = (F16, B16, I16, I32, F32)
     "neg",
     dtypes=NUMBERS,
     chip=COMMON,
-    compute=exact(np.negative),
+    compute=exact(negated),
     lower=lambda b, x: b.neg(x),
     method=True,
     operators=("__neg__",),

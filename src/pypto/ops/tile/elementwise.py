@@ -14,6 +14,7 @@ from pypto.cores.enums import PipeType
 from pypto.dtypes import DataType
 from pypto.errors.tile_vectors import ShiftRange
 from pypto.ops.dtype_sets import B16, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64
+from pypto.ops.numerics import negated
 from pypto.ops.tile import vector_costs as costs
 from pypto.ops.tile import vector_numbers as numbers
 from pypto.ops.tile.table import Running, TileOperation, positional, register
@@ -226,7 +227,7 @@ for _name, _run, _dtypes, _price, _rules, _formula in WITH_SCALAR:
     with_scalar(_name, _run, _dtypes, _price, rules=_rules, summary=f"out = {_formula}.", example=f"pl.{_name}(out, lhs, 3)")
 
 UNARY: tuple[tuple[str, Compute, Sequence[DataType], costs.Names, tuple[Rule, ...], str], ...] = (
-    ("neg", np.negative, MULTIPLIED, costs.NEG, (), "-src; integers wrap"),
+    ("neg", negated, MULTIPLIED, costs.NEG, (), "-src; integers wrap"),
     ("abs", np.abs, (*SIGNED, *HALF_AND_SINGLE), costs.ABS, (), "|src|; the least integer wraps to itself"),
     ("exp", numbers.exponential, HALF_AND_SINGLE, costs.EXP, (), "e to the power src"),
     ("log", numbers.logarithm, HALF_AND_SINGLE, costs.LN, (), "the natural logarithm of src"),

@@ -1,0 +1,33 @@
+"""Inputs that nobody writes first: odd extents, strides, values, through kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pypto_pro.language as pl
+
+SPACE = pl.MemorySpace.Vec
+
+
+@pl.jit(datatype={"x": "T", "out": "T"})
+def negative(x: pl.Tensor[[9, 1], T], out: pl.Tensor[[9, 1], T]):  # noqa: F821
+    with pl.section_vector():
+        given = pl.make_tile_group(type=pl.TileType(shape=[9, 8], dtype=T), addrs=0, mutex_ids=[0])  # noqa: F821
+        made = pl.make_tile_group(type=pl.TileType(shape=[9, 8], dtype=T), addrs=576, mutex_ids=[1])  # noqa: F821
+        tile, result = given.next(), made.next()
+        pl.set_validshape(tile, [9, 1])
+        pl.set_validshape(result, [9, 1])
+        pl.load(tile, x, [0, 0])
+        pl.neg(result, tile)
+        pl.store(out, result, [0, 0])
+
+
+@pytest.mark.parametrize("dtype", ["INT32", "INT64", "UINT32", "UINT64", "FP32"])
+def test_one_column_of_wide_rows_is_negated(dtype):
+    """NumPy 2.4.6 negates a strided column as if it were contiguous; the tile level must not."""
+    kind = getattr(pl, f"DT_{dtype}")
+    x = np.arange(1, 10).reshape(9, 1).astype({"FP32": np.float32}.get(dtype, dtype.lower()))
+    out = np.zeros_like(x)
+    negative[None, 1, {"x": kind, "out": kind}](x, out)
+    assert np.array_equal(out, x * x.dtype.type(-1) if dtype[0] != "U" else ~x + x.dtype.type(1))
