@@ -84,7 +84,8 @@ def raised(program):
 
 def class_of(error):
     """The class of the catalogue: of the check that refused the call, where the front end of tiles wrapped it."""
-    return type(error.__cause__) if type(error).__name__ == "CheckFailed" else type(error)
+    wraps = type(error).__name__ == "CheckFailed" and error.__cause__ is not None
+    return type(error.__cause__) if wraps else type(error)
 
 
 def rendering(program):
