@@ -7,7 +7,7 @@ import textwrap
 import pypto_pro.language as pl
 from pypto.frontend.python import code_of
 from pypto_pro.pipeline import PipelineConfig, transform_pipeline
-from pypto_pro.pipeline.reading import namespace_of
+from pypto_pro.pipeline.traces import namespace_of
 
 TILE = 64
 HALF = TILE // 2

@@ -12,7 +12,7 @@ from pypto.errors.pipeline import (
     StructInLoop,
     StructWrittenByStage,
 )
-from pypto_pro.pipeline.reading import namespace_of
+from pypto_pro.pipeline.traces import namespace_of
 
 CALL = "            consume(k, out, ch2)\n"
 HEAD = "        # head\n"

@@ -10,7 +10,7 @@ from pipeline_kernels import transform
 from pipeline_timeline import CORES, Order, missing_orders, run, tokens
 
 from pypto.errors.pipeline import PreloadTooDeep
-from pypto_pro.pipeline.reading import namespace_of
+from pypto_pro.pipeline.traces import namespace_of
 
 NUMBERS = itertools.count()
 LINKS = st.builds(Link, st.integers(1, 4), st.booleans(), st.booleans(), st.sampled_from(["V", "V", "MTE3", "both", "in place"]))

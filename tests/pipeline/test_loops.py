@@ -8,7 +8,7 @@ from pipeline_timeline import CORES, run, tokens
 from small import pipelined, small
 
 from pypto.errors.pipeline import LoopsUnderOneLoop, PreloadCount, StatementBetweenStages
-from pypto_pro.pipeline.reading import namespace_of
+from pypto_pro.pipeline.traces import namespace_of
 
 SECOND = (
     "        # tail\n",

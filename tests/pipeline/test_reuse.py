@@ -6,7 +6,7 @@ from small import pipelined
 
 from pypto.errors.pipeline import OverlapTokens, ReuseTooDeep
 from pypto_pro.pipeline.events import IMPLIED, SAME_CORE
-from pypto_pro.pipeline.reading import namespace_of
+from pypto_pro.pipeline.traces import namespace_of
 
 SHARED = ("addrs=0x10000, mutex_ids=[10, 11]", "addrs=0x0, mutex_ids=[0, 1]")  # ch2 on the addresses of ch
 

@@ -5,7 +5,7 @@ from pipeline_kernels import demo, transform
 from pipeline_timeline import CORES, Order, missing_orders, run, tokens
 
 from pypto.cores.enums import PipeType
-from pypto_pro.pipeline.reading import namespace_of
+from pypto_pro.pipeline.traces import namespace_of
 
 P = PipeType
 TABLE = {  # kind, source, target, offset: distance for preload 0, 1, 2

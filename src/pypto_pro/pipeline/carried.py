@@ -19,8 +19,8 @@ from pypto_pro.pipeline.buffers import Buffer
 from pypto_pro.pipeline.constants import Scope
 from pypto_pro.pipeline.overlaps import overlapping
 from pypto_pro.pipeline.places import bound_names, statements, used_names
-from pypto_pro.pipeline.reading import Reading, Trace
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall
+from pypto_pro.pipeline.traces import Reading, Trace
 from pypto_pro.pipeline.values import Access, Turn
 
 

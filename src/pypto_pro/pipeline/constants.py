@@ -97,10 +97,7 @@ class Scope:
         if base is UNKNOWN:
             return UNKNOWN
         safe = isinstance(base, (ModuleType, type)) or not isinstance(base, _PLAIN)
-        try:
-            return getattr(base, node.attr, UNKNOWN) if safe else UNKNOWN
-        except Exception:  # a property of the user's own may raise anything; then it is not known here
-            return UNKNOWN
+        return getattr(base, node.attr, UNKNOWN) if safe else UNKNOWN
 
     def _all(self, nodes: Iterable[ast.AST]) -> Any:
         values = [self.value(node) for node in nodes]

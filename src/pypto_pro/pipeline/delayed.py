@@ -22,8 +22,8 @@ from pypto.errors.pipeline import (
 )
 from pypto_pro.pipeline.kinds import FIRST_VALUES, HANDLE, Kinds
 from pypto_pro.pipeline.places import bound_names, section_of, used_names
-from pypto_pro.pipeline.reading import Reading
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall
+from pypto_pro.pipeline.traces import Reading
 from pypto_pro.pipeline.values import Slot, Struct, StructArray, options
 
 CONTEXT = "_pl_ctx"  # stands for the slot of the stage's iteration until the emission knows its name

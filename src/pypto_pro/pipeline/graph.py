@@ -22,8 +22,8 @@ from pypto.cores.enums import PipeType
 from pypto.diagnostics import Span
 from pypto_pro.pipeline.buffers import Buffer
 from pypto_pro.pipeline.overlaps import Region
-from pypto_pro.pipeline.reading import Trace
 from pypto_pro.pipeline.structure import PipelineLoop, StageCall
+from pypto_pro.pipeline.traces import Trace
 
 
 @dataclass(frozen=True)

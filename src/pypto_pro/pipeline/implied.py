@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pypto_pro.pipeline.buffers import Buffer
 from pypto_pro.pipeline.graph import Edge
-from pypto_pro.pipeline.reading import Trace
 from pypto_pro.pipeline.structure import StageCall
+from pypto_pro.pipeline.traces import Trace
 from pypto_pro.pipeline.values import Access, Step
 
 Point = tuple[StageCall, int, int]  # stage, number of the step in it, iterations later

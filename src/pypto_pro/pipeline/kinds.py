@@ -17,6 +17,7 @@ from pypto_pro.pipeline.config import is_stage
 from pypto_pro.pipeline.constants import UNKNOWN
 from pypto_pro.pipeline.places import operation_name
 from pypto_pro.pipeline.structure import Kernel
+from pypto_pro.pipeline.traces import frame_scope
 
 HANDLE = "handle"
 FIRST_VALUES = {"int": "0", "float": "0.0", "bool": "False"}
@@ -170,8 +171,6 @@ class Kinds:
 
     def _returned(self, function: FunctionType, node: ast.Call) -> str | None:
         """What a helper returns for arguments of these kinds."""
-        from pypto_pro.pipeline.reading import frame_scope
-
         code = code_of(function)
         if not isinstance(code.node, ast.FunctionDef):
             return self.of(code.node.body) if isinstance(code.node, ast.Lambda) else None

@@ -17,8 +17,8 @@ import ast
 from collections.abc import Iterable, Mapping
 
 from pypto_pro.pipeline.buffers import Buffer
-from pypto_pro.pipeline.reading import Reading
 from pypto_pro.pipeline.structure import Kernel
+from pypto_pro.pipeline.traces import Reading
 from pypto_pro.pipeline.values import Slot
 from pypto_pro.pipeline.writing import made
 

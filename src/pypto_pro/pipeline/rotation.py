@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pypto.errors.pipeline import ChannelDoesNotRotate, ChannelInLoopBody
 from pypto_pro.pipeline.buffers import Buffer
-from pypto_pro.pipeline.reading import Reading, Trace
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall
+from pypto_pro.pipeline.traces import Reading, Trace
 from pypto_pro.pipeline.values import Turn
 
 

@@ -26,10 +26,11 @@ from pypto_pro.pipeline.implied import Order
 from pypto_pro.pipeline.overlaps import check_overlaps, overlapping, regions
 from pypto_pro.pipeline.picks import rewrite_picks
 from pypto_pro.pipeline.placement import Placement, place
-from pypto_pro.pipeline.reading import Reading, Trace, read
+from pypto_pro.pipeline.reading import read
 from pypto_pro.pipeline.rotation import check_body, check_outside, check_rotation
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall, find_loops, set_delays
 from pypto_pro.pipeline.text import module_text, without_pipeline
+from pypto_pro.pipeline.traces import Reading, Trace
 
 RESERVED = "_pl_"
 
