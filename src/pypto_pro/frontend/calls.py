@@ -105,6 +105,8 @@ def call_python(reader: Any, function: Any, node: ast.Call) -> Any:
         return tile_type(reader, node)
     if function in (min, max):
         return minimum_or_maximum(reader, binding.evaluate(reader, function.__name__, node))
+    if hasattr(function, "pypto_function"):
+        raise UnknownCallee(got=f"the kernel '{function.__name__}': kernels are launched from the host")
     if isinstance(function, FunctionType):
         return helpers.inline(reader, function, node)
     if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):

@@ -267,20 +267,23 @@ def conditional(reader: Any, node: ast.IfExp) -> Any:
         return reader.expression(node.body if test.value else node.orelse)
     (then, then_statements), (other, other_statements) = reader.aside(node.body), reader.aside(node.orelse)
     then, other = usable(then), usable(other)
-    numbers = as_number(then), as_number(other)
+    first, second = as_number(then), as_number(other)
     plain = not then_statements and not other_statements
-    if numbers[0] is not None and numbers[1] is not None and plain and same(then, other):
-        return then
-    if numbers[0] is not None and numbers[1] is not None:
-        dtype = scalars.join(numbers[0].dtype, numbers[1].dtype)
-        then, other = (one if one.dtype.is_float is dtype.is_float else scalars.convert(one, dtype) for one in numbers)
-        numbers = then, other
+    if first is not None and second is not None:
+        if plain and same(then, other):
+            return then
+        dtype = scalars.join(first.dtype, second.dtype)
+        first, second = of_category(first, dtype), of_category(second, dtype)
+        if plain and not turns(first, second):
+            return Number(Operation("choose", (test.expression, first.expression, second.expression), dtype), dtype)
+        then, other = first, second
     check_branches(then, other)
-    if numbers[0] is not None and numbers[1] is not None and plain and not turns(numbers[0], numbers[1]):
-        dtype = scalars.join(numbers[0].dtype, numbers[1].dtype)
-        operands = (test.expression, numbers[0].expression, numbers[1].expression)
-        return Number(Operation("choose", operands, dtype), dtype)
     return _chosen(reader, node, test, (then, then_statements), (other, other_statements))
+
+
+def of_category(number: Number, dtype: DataType) -> Number:
+    """An integer where ``dtype`` is a float becomes one."""
+    return number if number.dtype.is_float is dtype.is_float else scalars.convert(number, dtype)
 
 
 def turns(*values: Any) -> bool:

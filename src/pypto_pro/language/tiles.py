@@ -1,11 +1,15 @@
 """``TileType``: what a tile is made of, with the rules of its memory space (tile API section 1.7).
 
-The rules follow the architecture of the process: ``PYPTOPRO_JIT_ARCH``, else ``PYPTOPRO_NPU_ARCH``, else the 950.
+The rules follow the chip of the kernel that is being compiled; outside kernels ``PYPTOPRO_JIT_ARCH``, else ``PYPTOPRO_NPU_ARCH``, else
+the 950.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,8 +50,23 @@ DEFAULTS: dict[str, dict[MemorySpace, TensorLayout]] = {
 _CHIP_ARCHITECTURES = {"dav-c220": "a3", "dav-2201": "a3", "dav-c310": "a5", "dav-3510": "a5", "a2": "a3", "a3": "a3", "a5": "a5"}
 
 
+_compiled_for: ContextVar[str] = ContextVar("pypto_pro_architecture", default="")
+
+
+@contextlib.contextmanager
+def for_architecture(name: str) -> Iterator[None]:
+    """Tile types made inside follow this architecture: those of a kernel's body that of its chip."""
+    token = _compiled_for.set(_CHIP_ARCHITECTURES.get(name.lower(), ""))
+    try:
+        yield
+    finally:
+        _compiled_for.reset(token)
+
+
 def architecture() -> str:
     """``a3`` or ``a5``: whose layout rules hold now."""
+    if _compiled_for.get():
+        return _compiled_for.get()
     for variable in ("PYPTOPRO_JIT_ARCH", "PYPTOPRO_NPU_ARCH"):
         given = os.environ.get(variable, "").lower().replace("_", "-")
         for prefix, found in _CHIP_ARCHITECTURES.items():

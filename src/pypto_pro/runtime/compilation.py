@@ -23,10 +23,12 @@ from pypto.frontend.python import Code, code_of, new_code
 from pypto_pro.errors.calls import SourceMissing
 from pypto_pro.frontend.entry import Source, parse_kernel
 from pypto_pro.frontend.locking import lock
-from pypto_pro.frontend.memory_map import MemoryMap, check_memory
+from pypto_pro.frontend.memory_map import MemoryMap, check_memory, memory_map
 from pypto_pro.frontend.signature import Signature, read_signature, scope_of
 from pypto_pro.frontend.state import cells_of
+from pypto_pro.language.tiles import for_architecture
 from pypto_pro.runtime import artefacts
+from pypto_pro.runtime.simulation import settings
 
 
 @dataclass(eq=False)
@@ -99,11 +101,12 @@ class Compiled:
 
 def compile_kernel(definition: Definition, request: Request) -> Compiled:
     """Every step in order."""
-    code, transformed = pipelined(definition, request)
-    program = parse_kernel(source_of(definition, request, code))
+    with for_architecture(request.chip.architecture):
+        code, transformed = pipelined(definition, request)
+        program = parse_kernel(source_of(definition, request, code))
     if definition.auto_mutex:
         program = lock(program)
-    memory = check_memory(program, request.chip)
+    memory = memory_map(program, request.chip) if settings().permissive else check_memory(program, request.chip)
     made = Compiled(program, request.signature, request.shapes, memory, getattr(transformed, "text", ""), transformed)
     made.folder = saved(definition, request, made)
     return made

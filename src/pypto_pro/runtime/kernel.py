@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pypto.errors.base import UserError
 from pypto_pro.errors.launching import ArgumentBinding, ArgumentCount, BlockDim, LaunchArity, NeedsSpecialisation
 from pypto_pro.frontend.signature import KernelParameter, Signature
 from pypto_pro.runtime.arguments import host_tensor, pointer_memory, scalar_value, tiling_values
@@ -114,7 +115,11 @@ class TileKernel:
         others: dict[int, float] = {}
         if self.definition.pipeline is not None:
             others = predictions(functools.partial(self.compiled_for, specialisation, shapes), values, launch.block_dim)
-        self.last_report = run(compiled, values, launch.block_dim)
+        try:
+            self.last_report = run(compiled, values, launch.block_dim)
+        except UserError as error:
+            self.last_report = getattr(error, "simulation", None)
+            raise
         note(self.definition.kernel, self.last_report, others)
 
     def _chosen(

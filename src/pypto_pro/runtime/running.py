@@ -14,6 +14,7 @@ from pypto.errors.base import InternalError, UserError
 from pypto.sim.run import simulate
 from pypto_pro.errors.launching import ReadBeforeBound
 from pypto_pro.frontend.tidy import names_read, without_inner
+from pypto_pro.runtime import bundle
 from pypto_pro.runtime.compilation import Compiled
 from pypto_pro.runtime.simulation import settings
 
@@ -37,8 +38,12 @@ def run(compiled: Compiled, values: Mapping[str, Any], block_dim: int, observer:
             seed=now.seed,
             timing=now.timing,
             assertions="stop" if now.stop_on_assert else "continue",
+            permissive=now.permissive,
             observer=observer or Printer(),
         )
+    except UserError as error:
+        bundle.save(error, compiled, values, block_dim, now)
+        raise
     except InternalError as error:
         if isinstance(error.__cause__, UnboundLocalError):  # the scalar unit is a Python generator with a variable per name
             raise _unbound(compiled.program, error.__cause__) from error
