@@ -3,6 +3,8 @@
 The simulator raises on a race, a deadlock, an event left over and undefined bytes, so a launch that returns has none of them.
 """
 
+import functools
+
 import pytest
 import torch
 from kernels import CASES
@@ -29,11 +31,17 @@ def test_kernel(case):
         assert all(map(torch.equal, bits(found), bits(again))), f"seed {seed} changes the result"
 
 
+@functools.cache
+def serial_result(case):
+    found = launch(case, 0)
+    check(case, found)
+    return found
+
+
 @pytest.mark.parametrize("case, preload", PIPELINED, ids=[f"{case}-preload{preload}" for case, preload in PIPELINED])
 def test_pipelined_equals_serial(case, preload):
-    serial = launch(case, 0)
-    check(case, serial)
-    for seed in (None, *SEEDS):
+    serial = serial_result(case)
+    for seed in (None, *(SEEDS if case.mutate else SEEDS[:2])):
         with pl.simulate(seed=seed):
             found = launch(case, preload)
         assert all(map(torch.equal, bits(serial), bits(found))), f"preload {preload}, seed {seed} differs from the serial kernel"

@@ -174,3 +174,9 @@ def test_valid_shapes_of_tile_types():
         assert pl.TileType([16, 64], pl.DT_FP32, valid_shape=dynamic).core().valid is None
     assert pl.TileType([16, 64], pl.DT_FP32, valid_shape=[3, -1]).core().valid == (3, 64)
     assert pl.TileType([16, 64], pl.DT_FP32, pad=2).pad is pl.TilePad.max
+
+
+def test_the_stub_is_up_to_date():
+    from pypto_pro.language.stub import FILE, stub
+
+    assert FILE.read_text(encoding="utf-8") == stub(), "run python -m pypto_pro.language.stub"

@@ -4,6 +4,8 @@
 """
 
 from kernels import (
+    attention,
+    chains,
     elementwise,
     gathering,
     layer_norm,
@@ -13,6 +15,7 @@ from kernels import (
     softmax,
     top_k,
     transposition,
+    two_loops,
 )
 
 MODULES = (
@@ -25,5 +28,8 @@ MODULES = (
     matmul,
     matmul_parts,
     quantised,
+    chains,
+    two_loops,
+    attention,
 )
 CASES = [case for module in MODULES for case in module.cases()]

@@ -22,10 +22,10 @@ class Case:
     data: Callable[[], tuple[list, Mapping[int, torch.Tensor]]]
     blocks: int = 1
     tolerance: float = 0.0
-    preloads: tuple[int, ...] = ()
+    preloads: tuple = ()
     mutate: bool = False
 
-    def made(self, preload: int | None = None) -> Any:
+    def made(self, preload: Any = None) -> Any:
         """The kernel, for this preload if it has a pipeline."""
         return self.kernel(preload) if self.preloads else self.kernel
 
@@ -33,7 +33,7 @@ class Case:
         return self.name
 
 
-def launch(case: Case, preload: int | None = None) -> list[torch.Tensor]:
+def launch(case: Case, preload: Any = None) -> list[torch.Tensor]:
     """One launch; the outputs, in the order of their positions."""
     arguments, expected = case.data()
     case.made(preload)[None, case.blocks](*arguments)

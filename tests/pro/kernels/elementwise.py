@@ -1,9 +1,9 @@
 """Addition of two matrices of any size: every block takes every n-th tile, tiles at the edges are cut to what is there."""
 
 import torch
-from kernels.case import Case, random, unwritten
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
 
 ROWS, COLUMNS = 16, 64
 DTYPES = {"fp32": (pl.DT_FP32, torch.float32), "fp16": (pl.DT_FP16, torch.float16), "bf16": (pl.DT_BF16, torch.bfloat16)}

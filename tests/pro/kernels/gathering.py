@@ -1,9 +1,9 @@
 """Two ways to gather: elements of a table on chip by their position, and rows of a table in global memory by number."""
 
 import torch
-from kernels.case import Case, random, unwritten
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
 
 TABLE = 1024  # elements, in one tile
 ROWS, COLUMNS = 8, 64

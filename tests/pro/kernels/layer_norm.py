@@ -1,9 +1,9 @@
 """Layer norm of half-precision rows, computed in fp32: the last block of rows and the last columns may be ragged."""
 
 import torch
-from kernels.case import Case, random, unwritten
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
 
 ROWS, WIDTH = 8, 320
 EPSILON = 1e-5

@@ -4,9 +4,9 @@ Every block takes every n-th tile of the result. Right operands stored as column
 """
 
 import torch
-from kernels.case import Case, random, unwritten
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
 
 M, N, K = 32, 64, 64  # of a tile
 MAT, LEFT, RIGHT, ACC = pl.MemorySpace.Mat, pl.MemorySpace.Left, pl.MemorySpace.Right, pl.MemorySpace.Acc

@@ -1,10 +1,10 @@
 """Further forms of the matrix product: unit flags instead of tokens on L0C (phases), a bias, K divided over blocks."""
 
 import torch
-from kernels.case import Case, random, unwritten
-from kernels.matmul import ACC, LEFT, MAT, RIGHT, product
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
+from kernels.matmul import ACC, LEFT, MAT, RIGHT, product
 
 M, N, K = 32, 48, 64
 FP16, FP32 = pl.DT_FP16, pl.DT_FP32
@@ -19,7 +19,7 @@ SUM_TYPE = pl.TileType(shape=[M, N], dtype=FP32, target_memory=ACC, fractal=1024
 def in_phases(
     a: pl.Tensor[[pl.DYNAMIC, pl.DYNAMIC], FP16], b: pl.Tensor[[pl.DYNAMIC, N], FP16], out: pl.Tensor[[pl.DYNAMIC, N], FP32]
 ):
-    """One accumulator without a token: the unit flag hands it from the product to the store and back."""
+    """One accumulator without a token: the unit flag hands it from the product to the store and back (two steps of K or more)."""
     with pl.section_cube():
         a_tiles = pl.make_tile_group(type=A_TYPE, addrs=0x0000, mutex_ids=[0, 1])
         b_tiles = pl.make_tile_group(type=B_TYPE, addrs=0x8000, mutex_ids=[2, 3])
@@ -38,9 +38,7 @@ def in_phases(
                 pl.load(b_tile, b, [k, 0])
                 pl.move(left, a_tile)
                 pl.move(right, b_tile)
-                if depth == K:
-                    pl.matmul(total, left, right, phase=pl.AccPhase.Final)
-                elif k == 0:
+                if k == 0:
                     pl.matmul(total, left, right, phase=pl.AccPhase.Partial)
                 elif k == depth - K:
                     pl.matmul_acc(total, total, left, right, phase=pl.AccPhase.Final)
@@ -139,7 +137,7 @@ def whole_data(k):
 
 
 def cases():
-    for m, k in [(32, 64), (32, 128), (64, 256), (96, 64)]:
+    for m, k in [(32, 128), (64, 256), (96, 192)]:
         yield Case(f"matmul-phases-{m}x{k}", in_phases, lambda m=m, k=k: data(m, k), tolerance=1e-4)
     yield Case("matmul-phases-mutated", in_phases, lambda: data(64, 256), tolerance=1e-4, mutate=True)
     for m, k in [(1, 64), (32, 128), (45, 192)]:

@@ -1,10 +1,10 @@
 """Products of eight-bit integers, scaled on the way out: by one number, or by one number per column."""
 
 import torch
-from kernels.case import Case, random, unwritten
-from kernels.matmul import ACC, LEFT, MAT, RIGHT
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
+from kernels.matmul import ACC, LEFT, MAT, RIGHT
 
 M, N, K = 32, 64, 64
 INT8 = pl.DT_INT8

@@ -1,9 +1,9 @@
 """Softmax of every row, rows of any length up to the width of a tile: maximum, exponential, sum and quotient of the valid part."""
 
 import torch
-from kernels.case import Case, random, unwritten
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
 
 ROWS, WIDTH = 16, 256
 

@@ -4,9 +4,9 @@ A record is a value and its position, eight bytes. Rows are at most 256 long and
 """
 
 import torch
-from kernels.case import Case, random, unwritten
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
 
 WIDTH = 256
 KEPT = 32  # most that can be asked for

@@ -1,9 +1,9 @@
 """Transposition of a matrix of any size, tile by tile."""
 
 import torch
-from kernels.case import Case, random, unwritten
 
 import pypto_pro.language as pl
+from kernels.case import Case, random, unwritten
 
 SIDE = 32
 DTYPES = {"fp32": (pl.DT_FP32, torch.float32), "fp16": (pl.DT_FP16, torch.float16), "int8": (pl.DT_INT8, torch.int8)}
