@@ -7,7 +7,9 @@ import pytest
 from programs import launch
 
 import pypto.ops  # noqa: F401  enters the rows
-from pypto.cpu.kernel import build
+from pypto.cpu.kernel import build, generate
+from pypto.cpu.link import undefined_symbols
+from pypto.cpu.target import named
 from pypto.dtypes import DataType
 from pypto.errors.base import UserError
 from pypto.ir import symbols as ir
@@ -95,3 +97,15 @@ def test_random_expressions(seed):
         else:
             for a, c in zip(got, want, strict=True):
                 np.testing.assert_array_equal(a, c, err_msg=str(values))
+
+
+@pytest.mark.parametrize("isa", ["generic", "avx2", "avx512", "neon"])
+def test_nothing_is_left_to_the_c_library(isa):
+    b = Builder("scalars")
+    n, f, g = b.scalar_parameter("n"), b.scalar_parameter("f", "float"), b.scalar_parameter("g", "float")
+    out = b.parameter("d", TensorType(DataType.DT_DOUBLE, (2,)))
+    b.effect("write", out, ir.floordiv(f, ir.mod(g, f)), indices=(0,))
+    b.effect("write", out, ir.apply("float", ir.mul(ir.apply("int", ir.truediv(f, g)), ir.mul(n, n))), indices=(1,))
+    target = named(isa)
+    symbols = undefined_symbols(target.compile(generate(b.finish(), target).text))
+    assert not symbols, symbols

@@ -25,6 +25,13 @@ def _with_sign(f: Function, a: str, sign: str) -> str:
     return f.intrinsic("double", "llvm.copysign.f64", ("double", a), ("double", sign))
 
 
+def _floor(f: Function, a: str) -> str:
+    """Not the intrinsic, which calls the C library on processors without SSE 4.1. From 2**52 on every double is whole."""
+    whole = f.cast("sitofp", "i64", f.intrinsic("i64", "llvm.fptosi.sat.i64.f64", ("double", a)), "double")
+    whole = f.select(f.fcmp("ogt", "double", whole, a), "double", f.op("fsub", "double", whole, _ONE), whole)
+    return f.select(f.fcmp("olt", "double", _magnitude(f, a), double_bits(2.0**52)), "double", whole, a)
+
+
 def _open(module: Module, name: str) -> Function:
     return module.function("double", name, [("double", "a"), ("double", "b")], linkage="internal", attributes="noinline")
 
@@ -81,7 +88,7 @@ def _floor_quotient(module: Module) -> None:
     rest, adjust = _rest(f)
     quotient = f.op("fdiv", "double", f.op("fsub", "double", a, rest), b)
     quotient = f.select(adjust, "double", f.op("fsub", "double", quotient, _ONE), quotient)
-    floor = f.intrinsic("double", "llvm.floor.f64", ("double", quotient))
+    floor = _floor(f, quotient)
     above = f.fcmp("ogt", "double", f.op("fsub", "double", quotient, floor), _HALF)
     floor = f.select(above, "double", f.op("fadd", "double", floor, _ONE), floor)
     zero = _with_sign(f, _ZERO, f.op("fdiv", "double", a, b))
