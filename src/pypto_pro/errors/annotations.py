@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypto_pro.errors.base import ParserSyntaxError, ParserTypeError
+from pypto_pro.errors.base import FinalRejectionError, ParserSyntaxError, ParserTypeError
 
 
 class TensorArity(ParserTypeError):
@@ -97,5 +97,5 @@ class EllipsisPlace(ParserTypeError):
     message = "parameter '{name}': an ellipsis may stand once, at the end of the shape"
 
 
-class NotAnnotatedAs(ParserTypeError):
+class NotAnnotatedAs(FinalRejectionError):
     message = "Type mismatch: {what} '{name}' annotated as {expected}, got {got}"

@@ -53,6 +53,11 @@ class MissingKeyword(ParserSyntaxError):
     message = "{call} is missing required keyword '{name}'"
 
 
+class MethodNotCalled(ParserTypeError):
+    message = "{text} is a method, not a tile"
+    help = "call it: {text}()"
+
+
 class ArgumentKind(ParserTypeError):
     message = "{call}: '{name}' must be {expected}, got {got}"
 

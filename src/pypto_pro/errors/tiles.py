@@ -22,6 +22,11 @@ class TileSpace(UserError, TypeError):
     message = "TileType: target_memory must be a pl.MemorySpace, got {got}"
 
 
+class TileLayout(UserError, TypeError):
+    code = 0xF00001
+    message = "TileType: layout must be a TensorLayout, got {got}"
+
+
 class TileShape(TileValueError):
     message = "TileType: {what} must be two compile-time integers that must be positive, got {got}"
 

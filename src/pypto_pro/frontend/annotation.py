@@ -7,6 +7,7 @@ from typing import Any
 
 from pypto.dtypes import DataType
 from pypto_pro.errors.annotations import NotAnnotatedAs
+from pypto_pro.errors.base import ParserTypeError
 from pypto_pro.errors.calls import HelperPolicy, ReturnAnnotated
 from pypto_pro.frontend import scalars
 from pypto_pro.frontend.state import Frame
@@ -32,6 +33,8 @@ def evaluate(reader: Any, node: ast.expr) -> Any:
             return None
     try:
         return reader.python_value(node)
+    except ParserTypeError:  # pl.Tensor[…] and its kin, written wrongly
+        raise
     except Exception:  # an annotation that means nothing to us is the user's own affair
         return None
 

@@ -11,6 +11,7 @@ from pypto.dtypes import DataType
 from pypto_pro.errors.calls import (
     ArgumentTwice,
     DtypeArgument,
+    MethodNotCalled,
     MissingArgument,
     StarArguments,
     TooManyArguments,
@@ -18,7 +19,7 @@ from pypto_pro.errors.calls import (
 )
 from pypto_pro.errors.expressions import UseOfVoid
 from pypto_pro.frontend.order import in_order
-from pypto_pro.frontend.values import Static, Void, describe
+from pypto_pro.frontend.values import Method, Static, Void, describe
 
 
 @dataclass
@@ -69,6 +70,8 @@ def _value(reader: Any, node: ast.expr) -> Any:
         value = reader.expression(node)
         if isinstance(value, Void):
             raise UseOfVoid(text=value.text)
+        if isinstance(value, Method):
+            raise MethodNotCalled(text=ast.unparse(node))
         return value
 
 

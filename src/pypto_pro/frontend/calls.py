@@ -13,6 +13,7 @@ from pypto.dtypes import DataType
 from pypto_pro.errors.calls import (
     CompileTimeShape,
     ConstArguments,
+    EnumExpected,
     MinMaxArguments,
     RangeAsValue,
     SectionAsCall,
@@ -160,6 +161,9 @@ CONVERSIONS: dict[Any, Callable[[Number], Any]] = {
 }
 
 
+TILE_ENUMS = {"dtype": "DataType", "target_memory": "MemorySpace", "layout": "TensorLayout"}
+
+
 def tile_type(reader: Any, node: ast.Call) -> Static:
     """``pl.TileType(…)``: made here, from what is known."""
     reader.take_hint("")
@@ -177,6 +181,9 @@ def tile_type(reader: Any, node: ast.Call) -> Static:
             given[name] = Static(known)
     for name in ("shape", "dtype"):
         arguments.value(name, names.index(name))
+    for name, kind in TILE_ENUMS.items():
+        if name in given and is_number(given[name].value):
+            raise EnumExpected(call="pl.TileType", name=name, enum=kind, got=describe(given[name]))
     for name in ("shape", "valid_shape"):
         _check_extents(name, given.get(name))
     return Static(TileType(**{name: value.value for name, value in given.items()}))

@@ -22,7 +22,7 @@ from pypto_pro.errors.expressions import UnsupportedExpression
 from pypto_pro.frontend import attributes, branches, calls, expressions, helpers, loops, statements, subscripts
 from pypto_pro.frontend.records import WiderField
 from pypto_pro.frontend.state import State
-from pypto_pro.frontend.values import HANDLES, Intrinsic, Number, Static, as_number
+from pypto_pro.frontend.values import Intrinsic, Static
 from pypto_pro.frontend.variables import look_up, plain, visible
 
 EXPRESSIONS: dict[type, Callable[..., Any]] = {
@@ -130,13 +130,6 @@ class Reader(State):
         finally:
             self.block = outer
             self.frame.depth -= 1
-
-    def keep(self, value: Any, hint: str, place: Any) -> Any:
-        """A value that later assignments cannot change."""
-        number = as_number(value)
-        if isinstance(number, Number) and isinstance(number.expression, Constant):
-            return value
-        return self.hold(value, hint, place) if number is not None or isinstance(value, HANDLES) else value
 
     def name(self, name: str) -> Name:
         return Name(name)

@@ -27,7 +27,7 @@ from pypto_pro.frontend import annotation, expressions, loops, records, subscrip
 from pypto_pro.frontend.expressions import BINARY, binary_values
 from pypto_pro.frontend.order import fixed
 from pypto_pro.frontend.values import Intrinsic, Method, Shape, Static, Void, describe, elements
-from pypto_pro.frontend.variables import bind
+from pypto_pro.frontend.variables import apart, bind
 
 SECTIONS = {"section_cube": CoreType.CUBE, "section_vector": CoreType.VECTOR}
 TARGETS = (ast.Name, ast.Tuple, ast.List, ast.Attribute, ast.Subscript)
@@ -77,12 +77,12 @@ def unpack(reader: Any, target: ast.Tuple | ast.List, value: Any, node: ast.AST)
     if len(items) != len(target.elts):
         raise UnpackCount(expected=len(target.elts), got=len(items))
     place = reader.frame.span(node)
-    # all values first: `a, b = b, a` must not read what it has just written
-    kept = [reader.keep(item, "item", place) for item in items]
-    for one, item in zip(target.elts, kept, strict=True):
+    for one in target.elts:
         if not isinstance(one, ast.Name):
             raise AssignTarget(kind=type(one).__name__)
-        bind(reader, one.id, item, place)
+    names = [one.id for one in target.elts if isinstance(one, ast.Name)]
+    for name, item in zip(names, apart(reader, names, items, place), strict=True):
+        bind(reader, name, item, place)
 
 
 def annotated(reader: Any, node: ast.AnnAssign) -> bool:

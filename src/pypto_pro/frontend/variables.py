@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -120,16 +120,18 @@ def bind(state: State, name: str, value: Any, place: Span | None) -> None:
         if name in state.frame.bound_at:
             raise Redefinition(name=name, previous_span=state.frame.bound_at[name], span=place)
         state.frame.bound_at[name] = place
-    state.frame.env[name] = store(state, name, apart(state, name, value, place), place)
+    if isinstance(value, Bundle):
+        parts = [part_name(value, name, index) for index in range(len(value.items))]
+        value = Bundle(tuple(apart(state, parts, value.items, place)), value.names)
+    state.frame.env[name] = store(state, name, value, place)
     state.frame.stored.add(name)
 
 
-def apart(state: State, name: str, value: Any, place: Span | None) -> Any:
-    """A tuple whose elements do not read each other's variables: ``s = (s[1], s[0] + s[1])`` is stored element by element."""
-    if not isinstance(value, Bundle):
-        return value
-    homes = {state.home(part, leaf) for part, leaf in leaves(value, name)}
-    return _held_apart(state, value, homes, place)
+def apart(state: State, names: Sequence[str], values: Sequence[Any], place: Span | None) -> list[Any]:
+    """Values for several variables that do not read each other's: ``a, b = b, a`` must not read what it has just written."""
+    pairs = zip(names, values, strict=True)
+    homes = {state.home(part, leaf) for name, value in pairs for part, leaf in leaves(value, name)}
+    return [_held_apart(state, value, homes, place) for value in values]
 
 
 def _held_apart(state: State, value: Any, homes: set[str], place: Span | None) -> Any:

@@ -122,3 +122,12 @@ def NotAnnotatedAs(out: OUT):
 
 def NotAnnotatedAs__variable(out: OUT):
     x: pl.DT_INT32 = 0.5
+
+
+def NotAnnotatedAs__a_constant(out: OUT):
+    wants_tile(3)
+
+
+def TileThird__variable(x: pl.Tensor[[16, 64], pl.DT_FP32]):
+    tile = pl.make_tile(pl.TileType([16, 64], pl.DT_FP32), addr=0)
+    same: pl.Tile[[16, 64], pl.DT_FP32, 3] = tile

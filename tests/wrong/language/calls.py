@@ -62,6 +62,11 @@ def MissingKeyword(x: SQUARE):
     pl.system.set_mm_layout_transform()
 
 
+def MethodNotCalled(x: SQUARE):
+    tiles = pl.make_tile_group(type=VEC, addrs=0, depth=2)
+    pl.load(tiles.next, x, [0, 0])
+
+
 def ArgumentKind(x: SQUARE):
     pl.system.dcci(5)
 

@@ -174,3 +174,11 @@ def MergedIds(x: SQUARE, n: pl.DT_INT64):
     else:
         tile = two.next()
     pl.load(tile, x, [0, 0])
+
+
+def TileLayout():
+    pl.TileType([16, 64], pl.DT_FP32, layout=3)
+
+
+def EnumExpected__tile_type(x: SQUARE):
+    t = pl.make_tile(pl.TileType(shape=[16, 64], dtype=pl.DT_FP32, layout=3), addr=0)
