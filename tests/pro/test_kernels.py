@@ -7,10 +7,11 @@ import functools
 
 import pytest
 import torch
-from kernels import CASES
+from kernels import CASES, chains
 from kernels.case import check, launch
 
 import pypto_pro.language as pl
+from pypto.errors.pipeline import PreloadTooDeep
 
 SEEDS = range(8)
 PLAIN = [case for case in CASES if not case.preloads]
@@ -45,3 +46,11 @@ def test_pipelined_equals_serial(case, preload):
         with pl.simulate(seed=seed):
             found = launch(case, preload)
         assert all(map(torch.equal, bits(serial), bits(found))), f"preload {preload}, seed {seed} differs from the serial kernel"
+
+
+@pytest.mark.parametrize("kernels, stages", [(chains.FOUR, 4), (chains.SIX, 6)])
+@pytest.mark.parametrize("preload", [3, 4])
+def test_preload_deeper_than_the_channels_is_refused(kernels, stages, preload):
+    arguments, _ = chains.chain_data(33, stages)
+    with pytest.raises(PreloadTooDeep, match=f"it has 2 tile.s., it would need {preload}"):
+        kernels[2](preload)(*arguments)
