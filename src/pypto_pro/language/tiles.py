@@ -23,6 +23,7 @@ from pypto_pro.errors.tiles import (
     PadValue,
     ScaleSpace,
     TileDtype,
+    TileLayout,
     TileShape,
     TileSpace,
     ZigZagLayout,
@@ -127,6 +128,8 @@ class TileType:
             raise TileDtype(got=repr(self.dtype))
         if not isinstance(self.target_memory, MemorySpace):
             raise TileSpace(got=repr(self.target_memory))
+        if self.layout is not None and not isinstance(self.layout, TensorLayout):
+            raise TileLayout(got=repr(self.layout))
         if self.compact not in (None, 0, 1, 2) or isinstance(self.compact, bool):
             raise CompactMode(got=repr(self.compact))
         self.pad = _pad(self.pad)

@@ -97,6 +97,8 @@ def require_space(call: StaticCall, tile: Tile, name: str, *spaces: MemorySpace)
     if tile.space in spaces:
         return
     expected = " or ".join(PHYSICAL[space] for space in spaces)
+    if spaces == (MemorySpace.Vec, MemorySpace.Acc):
+        expected = "Vec (UB) or Acc (L0C)"  # the one list that is spelt this way round (tile API section 3.1)
     raise MemorySpaceRefused(
         operation=call.operation, argument=name, expected=expected, got=PHYSICAL[tile.space], example=spaces[0].name
     )
