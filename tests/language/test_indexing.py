@@ -417,3 +417,54 @@ def kernel(x: Tensor([DYNAMIC, 4], DT_FP32), out: Tensor([4, 4], DT_FP32)):
     )
     with quiet(), pytest.raises((ValueError, AssertionError)):
         kernel(integers(4, 4), nans(4, 4))
+
+
+@pytest.mark.parametrize("form", ["x[n]", "(x * 2.0)[n]", "x[0:2][n]", "t[n]", "x[1:3, n]", "x[n, 1:3]", "part[n]"])
+def test_an_index_outside_is_an_error_wherever_it_stands(engine, tmp_path, form):
+    """A slice may reach past the end and then holds less; an index must be inside what is valid."""
+    size = 2 if form in ("x[0:2][n]", "part[n]") else 4
+    kernel = define(
+        tmp_path,
+        f"""
+@jit
+def kernel(x: Tensor([4, 4], DT_FP32), out: Tensor([{4 if ":" not in form.replace("0:2", "") else 2}], DT_FP32), n: SymbolicScalar):
+    t = tensor([4, 4], DT_FP32, "t")
+    t[:] = x
+    part = view(x, [4, 4], [0, 0], valid_shape=[{size}, 4])
+    for i in loop(1):
+        out[:] = {form}
+""",
+    )
+    x = integers(4, 4)
+    for n in range(size):
+        out = nans(2 if form in ("x[1:3, n]", "x[n, 1:3]") else 4)
+        kernel(x, out, n)
+        expected = {"x[1:3, n]": x[1:3, n], "x[n, 1:3]": x[n, 1:3], "(x * 2.0)[n]": 2 * x[n]}.get(form, x[n])
+        assert np.array_equal(out, expected)
+    for n in (size, size + 1, 1000, -1):
+        out = nans(*out.shape)
+        with mistake(f"index {n}", f"size {size}", kind=IndexError, at=form):
+            kernel(x, out, n)
+        assert np.isnan(out).all()
+
+
+def test_squeezing_an_axis_that_holds_nothing_leaves_nothing(engine, tmp_path):
+    kernel = define(
+        tmp_path,
+        """
+@jit
+def kernel(x: Tensor([4, 4], DT_FP32), row: Tensor([4], DT_FP32), column: Tensor([4], DT_FP32), total: Tensor([1], DT_FP32),
+           n: SymbolicScalar):
+    row[:] = view(x, [1, 4], [n, 0]).squeeze(0)
+    column[:] = (x * 1.0)[:, n : n + 1].squeeze(1)
+    total[:] = view(x, [1, 4], [n, 0]).squeeze(0).sum(0, True)
+""",
+    )
+    x = integers(4, 4)
+    for n in (0, 3, 4, 9):
+        row, column, total = nans(4), nans(4), nans(1)
+        kernel(x, row, column, total, n)
+        inside = n < 4
+        assert np.array_equal(row, x[n]) if inside else np.isnan(row).all()
+        assert np.array_equal(column, x[:, n]) if inside else np.isnan(column).all()
+        assert total[0] == (x[n].sum() if inside else 0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blackbox import define, floats, quiet
+from blackbox import define, floats, mistake, quiet
 
 
 @pytest.mark.parametrize("mark", ["DYNAMIC, DYNAMIC", "DYNAMIC, 16", "DYNAMIC, STATIC"])
@@ -88,3 +88,32 @@ def test_tensors_without_elements(engine, tmp_path, form, shape):
     with quiet():
         kernel(np.zeros((0, 4), np.float32), out)
     assert (out == 0).all()
+
+
+def test_scatter_update_with_rows_that_are_missing(engine, tmp_path):
+    """An index of one row pairs with the rows there are; one of several rows needs them all."""
+    kernel = define(
+        tmp_path,
+        """
+        @jit
+        def kernel(x: Tensor([4, 4], DT_FP32), index: Tensor([4], DT_INT32), out: Tensor([4, 4], DT_FP32), n: SymbolicScalar,
+                   shape=(1, 4)):
+            rows = view(x * 10.0, [4, 4], [0, 0], valid_shape=[n, 4])
+            out[:] = scatter_update(x, -2, index.reshape(list(shape)), rows)
+        """,
+    )
+    x, index = floats(4, 4), np.array([0, 3, 1, 2], np.int32)
+    for n in (4, 3, 0):
+        out, expected = np.full((4, 4), np.nan, np.float32), x.copy()
+        expected[index[:n]] = (x * np.float32(10))[:n]
+        with quiet():
+            kernel(x, index, out, n)
+        assert np.array_equal(out, expected)
+        for shape in ((2, 2), (4, 1)):
+            with quiet():
+                if n == 4:
+                    kernel(x, index, out, n, shape=shape)
+                    assert np.array_equal(out, expected)
+                else:
+                    with mistake("partial src", str(n), kind=ValueError):
+                        kernel(x, index, out, n, shape=shape)

@@ -22,6 +22,7 @@ from pypto.errors.regions import (
     StoreValue,
     TooManyEllipses,
 )
+from pypto.errors.runtime import IndexOutOfBounds
 from pypto.frontend.structure import current_tracer, move, number_of, read_region, require_equal, with_axes, write_region
 from pypto.frontend.symbolic import SymbolicScalar
 from pypto.frontend.tensor import Tensor, as_user
@@ -29,6 +30,7 @@ from pypto.frontend.trace import Tracer, scalar_kind
 from pypto.ir import symbols as ir
 from pypto.ir.program import TensorType
 from pypto.ir.symbols import Scalar
+from pypto.ops.build import clipped_valid
 from pypto.ops.table import OPERATIONS
 
 
@@ -137,9 +139,24 @@ def get_item(tensor: Tensor, key: Any) -> Any:
         return read_element(tracer, tensor, [axis.index for axis in axes])  # type: ignore[misc]
     shape = [checked_extent(tracer, axis, k, type.shape[k]) for k, axis in enumerate(axes)]
     offsets = [axis.index if axis.index is not None else axis.start or 0 for axis in axes]
-    part = read_region(tracer, tensor, shape, offsets)
     dropped = [k for k, axis in enumerate(axes) if axis.index is not None]
-    return with_axes(tracer, part, dropped=dropped) if dropped else part
+    if not dropped:
+        return read_region(tracer, tensor, shape, offsets)
+    valid = list(clipped_valid(type.valid, offsets, shape))
+    for k in dropped:  # a slice may reach past the end and holds less then; an index must be inside
+        _check_index(tracer, tensor, offsets[k], k, type.valid[k])
+        valid[k] = 1
+    return with_axes(tracer, read_region(tracer, tensor, shape, offsets, valid), dropped=dropped)
+
+
+def _check_index(tracer: Tracer, tensor: Tensor, index: Scalar, axis: int, size: Scalar) -> None:
+    inside = ir.logical_and(ir.compare("le", 0, index), ir.compare("lt", index, size))
+    operation = f"read of '{tensor._name}'" if tensor._name else "read"
+    error = IndexOutOfBounds(operation=operation, index=index, axis=axis, size=size)
+    if inside is False:
+        raise error
+    if inside is not True:
+        tracer.check(inside, error)
 
 
 def _has_dots(key: Any) -> bool:

@@ -19,7 +19,7 @@ from pypto.errors.operations import (
 )
 from pypto.errors.runtime import IndexOutOfBounds, ValidShapesDisagree
 from pypto.ir.program import Operand, TensorType
-from pypto.ir.symbols import Expression, Scalar, compare, minimum
+from pypto.ir.symbols import Expression, Scalar, compare, minimum, mul
 from pypto.ops import rules
 from pypto.ops.arguments import integer, tensor, type_of
 from pypto.ops.dtype_sets import B16, BOOL, E4M3, E5M2, F16, F32, I8, I16, I32, I64, NUMBERS, STORED, U8, U16, U32
@@ -150,7 +150,7 @@ def _infer_update(operands: Sequence[Operand], attributes: rules.Attributes) -> 
         raise ScatterUpdateRank(got=input.rank)
     if not _fits(input, index, source):
         raise ScatterUpdateShape(source=list(source.shape), index=list(index.shape), input=list(input.shape))
-    _check_representable(input, index)
+    _check_representable(input, index, source)
     return [input]
 
 
@@ -168,10 +168,16 @@ def _may_equal(a: Scalar, b: Scalar) -> bool:
     return isinstance(a, Expression) or isinstance(b, Expression) or a == b
 
 
-def _check_representable(input: TensorType, index: TensorType) -> None:
-    """Entries are numbered row by row over whole axes: the index's last, and the block axis of a 4-D input."""
+def _check_representable(input: TensorType, index: TensorType, source: TensorType) -> None:
+    """Entries are numbered row by row over whole axes: the index's last, and the block axis of a 4-D input.
+
+    An index of one row pairs with the rows that the source has; of an index of several rows each entry needs its row.
+    """
     if input.rank == 2 and not rules.is_one(index.shape[0]):
         _require_full("index", index.valid[1], index.shape[1])
+        wanted = mul(index.valid[0], index.shape[1])
+        error = ValidShapesDisagree(operation="scatter_update of a partial src", first=source.valid[0], second=wanted)
+        require(compare("le", wanted, source.valid[0]), error)
     if input.rank == 4:
         _require_full("input", input.valid[1], input.shape[1])
 

@@ -183,7 +183,9 @@ def squeeze(input: Any, dim: Any = None) -> Any:
         if not rules.is_one(type.shape[axes[0]]):
             raise SqueezeAxis(axis=axes[0], got=type.shape[axes[0]])
     kept = [a for a in range(type.rank) if a not in axes] or [0]
-    return _with_axes(handle, tuple(type.shape[a] for a in kept), tuple(type.valid[a] for a in kept))
+    dropped = product([type.valid[a] for a in range(type.rank) if a not in kept])
+    first, *others = (type.valid[a] for a in kept)
+    return _with_axes(handle, tuple(type.shape[a] for a in kept), (mul(first, dropped), *others))  # nothing of nothing is valid
 
 
 def _with_axes(handle: Any, shape: tuple[Scalar, ...], valid: tuple[Scalar, ...]) -> Any:
