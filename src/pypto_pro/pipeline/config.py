@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, TypeVar, Union
 
 from pypto.errors.pipeline import PreloadInvalid
@@ -28,7 +29,7 @@ def stage(function: Function) -> Function:
 
 def is_stage(value: Any) -> bool:
     """Whether ``value`` is a function marked with ``stage``."""
-    return callable(value) and getattr(value, MARK, False) is True
+    return isinstance(value, FunctionType) and getattr(value, MARK, False) is True
 
 
 @dataclass(frozen=True)

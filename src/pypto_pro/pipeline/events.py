@@ -61,7 +61,7 @@ def assign_events(kernel: Kernel, graph: Graph, order: Order, channels: Sequence
     signals: dict[Edge, Signal] = {}
     for edge, ids in wanted.items():
         if ids is not None and all(signal.declared is not ids for signal in signals.values()):
-            signals[edge] = _declared_signal(edge, ids)
+            signals[edge] = _declared_signal(edge, ids, graph.loop.suffix)
     extra = [edge for edge in wanted if edge not in signals]
     signals |= _allocate(kernel, graph, extra, channels, events)
     events.signals = [signals[edge] for edge in wanted]
@@ -86,9 +86,9 @@ def _declared(graph: Graph, edge: Edge) -> EventIds | None:
     return buffer.backward if edge.offset else buffer.forward
 
 
-def _declared_signal(edge: Edge, ids: EventIds) -> Signal:
+def _declared_signal(edge: Edge, ids: EventIds, suffix: str) -> Signal:
     way = "bwd" if edge.offset else "fwd"
-    name = ids.expression.id if isinstance(ids.expression, ast.Name) else f"_pl_{way}_ids_{edge.source.buffer}"
+    name = ids.expression.id if isinstance(ids.expression, ast.Name) else f"_pl_{way}_ids_{edge.source.buffer}{suffix}"
     return Signal(edge, name, ids.values, ids)
 
 

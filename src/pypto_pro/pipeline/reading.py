@@ -31,7 +31,7 @@ class Reader(Expressions):
 
     def __init__(self, kernel: Kernel, loops: list[PipelineLoop], buffers: dict[str, Buffer]) -> None:
         super().__init__(kernel, buffers)
-        self.loops = loops
+        self.loops = self.reading.loops = loops
         self.calls = {id(stage.call): (loop, stage) for loop in loops for stage in loop.stages}
 
     # -- statements -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pypto.errors.pipeline import ChannelDoesNotRotate, ChannelInLoopBody
 from pypto_pro.pipeline.buffers import Buffer
+from pypto_pro.pipeline.overlaps import overlapping
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall
 from pypto_pro.pipeline.traces import Reading, Trace
 from pypto_pro.pipeline.values import Turn
@@ -25,13 +26,28 @@ def check_body(loop: PipelineLoop, reading: Reading, counted: set[str]) -> None:
                 raise ChannelInLoopBody(span=place, what=what, group=name)
 
 
-def check_outside(reading: Reading) -> None:
-    """The kernel itself does not turn a channel: the other core would not follow."""
+def check_outside(reading: Reading, counted: set[str]) -> None:
+    """The kernel itself does not turn a channel: the other core, or the buffer on the same addresses, would not follow."""
     for turn in reading.outside.turns:
-        if turn.slot.how == "next" and reading.buffers[turn.slot.buffer].channel:
+        if turn.slot.how == "next" and turn.slot.buffer in counted and reading.buffers[turn.slot.buffer].slots != 1:
             raise ChannelDoesNotRotate(
                 span=turn.place, group=turn.slot.buffer, reason="the kernel takes a tile outside of the stages"
             )
+
+
+def check_partners(kernel: Kernel, reading: Reading) -> None:
+    """Buffers on the same addresses are turned by the same loops: otherwise their tiles would not match in the second loop."""
+    users: dict[str, set[int]] = {}
+    for loop in reading.loops:
+        for stage in loop.stages:
+            for name in reading.stages[stage].touched():
+                users.setdefault(name, set()).add(loop.index)
+    for first, second in overlapping(reading.buffers):
+        loops = users.get(first.name, set()), users.get(second.name, set())
+        if (first.channel or second.channel) and all(loops) and loops[0] != loops[1] and first.slots != 1:
+            alone = first if loops[0] - loops[1] else second
+            reason = f"a loop turns it without '{(second if alone is first else first).name}', which shares its addresses"
+            raise kernel.fail(ChannelDoesNotRotate, alone.node, group=alone.name, reason=reason)
 
 
 def check_rotation(kernel: Kernel, loop: PipelineLoop, reading: Reading, counted: set[str]) -> None:

@@ -38,6 +38,7 @@ class Reading:
     """The whole kernel. ``stages`` by stage call; ``around`` by loop: what its body and the loops around it do outside of stages."""
 
     buffers: dict[str, Buffer]
+    loops: list[PipelineLoop] = field(default_factory=list)
     stages: dict[StageCall, Trace] = field(default_factory=dict)
     around: dict[PipelineLoop, list[tuple[Trace, ast.stmt]]] = field(default_factory=dict)
     outside: Trace = field(default_factory=Trace)

@@ -27,7 +27,7 @@ from pypto_pro.pipeline.overlaps import check_overlaps, overlapping, regions
 from pypto_pro.pipeline.picks import rewrite_picks
 from pypto_pro.pipeline.placement import Placement, place
 from pypto_pro.pipeline.reading import read
-from pypto_pro.pipeline.rotation import check_body, check_outside, check_rotation
+from pypto_pro.pipeline.rotation import check_body, check_outside, check_partners, check_rotation
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall, find_loops, set_delays
 from pypto_pro.pipeline.text import module_text, without_pipeline
 from pypto_pro.pipeline.traces import Reading, Trace
@@ -93,7 +93,8 @@ def transform_pipeline(
     buffers = find_buffers(kernel)
     check_overlaps(kernel, buffers)
     reading = read(kernel, loops, buffers)
-    check_outside(reading)
+    check_outside(reading, _counted(reading.buffers))
+    check_partners(kernel, reading)
     reports = tuple(_pipeline(kernel, loop, reading, auto_mutex) for loop in loops)
     warnings = tuple(warning for report in reports for warning in report.events.warnings)
     node = without_pipeline(kernel.node)
