@@ -11,6 +11,7 @@ pypto_matmul_<kind>  pypto_matmul_scratch_<kind>                                
 
 from __future__ import annotations
 
+from pypto.cpu.gemm_dots import DOTS, MOST_ROWS, add_dots
 from pypto.cpu.gemm_driver import DRIVE
 from pypto.cpu.gemm_parallel import add_product
 from pypto.cpu.gemm_tile import add_tile_gemm
@@ -46,6 +47,8 @@ def add_gemm(module: Module, target: Target, kind: str) -> None:
         add_tile_gemm(module, target, fmt)
     else:
         add_vector_gemm(module, target, fmt)
+    if kind == "f32":
+        add_dots(module)
     _matmul(module, fmt)
     add_product(module, target, fmt)
 
@@ -79,6 +82,7 @@ def _unpacked(module: Module, fmt: Format) -> None:
         _packing(f, fmt, "0")
         f.ret()
         return
+    _dots_if_few(f)  # leaves the function
     turned, few = f.icmp("ne", "i64", f.arguments[5], 0), f.icmp("sle", "i64", f.arguments[6], ROWS_IN_PLACE)
     whole = f.select(f.op("and", "i1", few, f.op("xor", "i1", turned, "true")), "i64", f.op("and", "i64", n, -tile_width(fmt)), 0)
     with f.when(f.icmp("sgt", "i64", whole, 0)):
@@ -86,6 +90,19 @@ def _unpacked(module: Module, fmt: Format) -> None:
     with f.when(f.icmp("slt", "i64", whole, n)):
         _packing(f, fmt, whole)
     f.ret()
+
+
+def _dots_if_few(f: Function) -> None:
+    """Leave by way of sums along memory where B is transposed and A has few rows, and nothing waits for blocks of C."""
+    a, lda, turned_a, b, ldb, turned_b, m, n, k, c, ldc, accumulate, _, epilogue, *_ = f.arguments
+    along = f.op("and", "i1", f.icmp("ne", "i64", turned_b, 0), f.icmp("eq", "i64", turned_a, 0))
+    plain = f.op("and", "i1", along, f.icmp("eq", "ptr", epilogue, "null"))
+    dots, others = f.new_label("dots"), f.new_label("others")
+    f.branch(f.op("and", "i1", plain, f.icmp("sle", "i64", m, MOST_ROWS)), dots, others)
+    f.block(dots)
+    invoke(f, "void", "pypto_dots_f32", DOTS, a, lda, b, ldb, m, n, k, c, ldc, accumulate)
+    f.ret()
+    f.block(others)
 
 
 def _packing(f: Function, fmt: Format, first: str) -> None:
