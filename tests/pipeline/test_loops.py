@@ -170,3 +170,18 @@ def test_a_stage_with_an_empty_body(tmp_path):
     edits = [(body, "    pass\n"), (", fwd_ids=[8, 9], bwd_ids=[10, 11]", "")]
     kernel, made = pipelined(tmp_path, 1, *edits)
     assert [k for name, k in stages_of(kernel, made, "vector", "out", 3, 1.0) if name == "consume"] == [0, 1, 2]
+
+
+def test_start_and_step(tmp_path):
+    kernel, made = pipelined(tmp_path, 2, ("pl.range(0, n)", "pl.range(2, n, 3)"))
+    assert [k for name, k in stages_of(kernel, made, "vector", "out", 9, 1.0) if name == "consume"] == [2, 5, 8]
+
+
+@pytest.mark.parametrize(
+    "line, prefix",
+    [("import pypto_pro.language as tiles", "tiles."), ("import pypto_pro.language", "pypto_pro.language.")],
+)
+def test_other_spellings_of_the_module(tmp_path, line, prefix):
+    kernel, made = pipelined(tmp_path, 1, ("import pypto_pro.language as pl", line), ("pl.", prefix))
+    text = ast.unparse(made.node)
+    assert made.loops[0].depth == 3 and f"{prefix}system.set_cross_core" in text and "pl.system" not in text.replace(prefix, "")

@@ -28,8 +28,8 @@ def row(name: str) -> TileOperation | None:
 
 
 def roles(operation: TileOperation, count: int) -> list[str]:
-    """The roles of ``count`` positional operands; the last role repeats where it ends in ``*``."""
-    found = list(operation.roles)
+    """The roles of ``count`` positional operands; the last role repeats where it ends in ``*``. Scratch (T) is written."""
+    found = ["W" if role == "T" else role for role in operation.roles]
     if found and found[-1].endswith("*"):
         found[-1] = found[-1][:-1]
         found += [found[-1]] * (count - len(found))

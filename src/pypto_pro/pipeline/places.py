@@ -58,11 +58,16 @@ def operation_name(call: ast.AST, scope: Any) -> str | None:
     if not parts:
         return None
     base = scope.name(parts[0])
-    if isinstance(base, ModuleType) and base.__name__ == LANGUAGE or (parts[0] == ALIAS and not callable(base)):
+    if parts[0] == ALIAS and not isinstance(base, ModuleType) and not callable(base):
         return ".".join(parts[1:]) or None
-    if len(parts) == 1 and str(getattr(base, "__module__", "")).startswith(LANGUAGE):
-        return getattr(base, "__name__", parts[0])
-    return None
+    for position in range(1, len(parts)):
+        if not isinstance(base, ModuleType):
+            return None
+        if base.__name__ == LANGUAGE:
+            return ".".join(parts[position:])
+        base = getattr(base, parts[position], None)
+    named = len(parts) == 1 and str(getattr(base, "__module__", "")).startswith(LANGUAGE)
+    return getattr(base, "__name__", parts[0]) if named else None
 
 
 def section_of(statement: ast.AST, scope: Any) -> str | None:

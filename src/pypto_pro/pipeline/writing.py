@@ -52,5 +52,8 @@ def renamed(node: Node, meaning: Mapping[str, str]) -> Node:
 def language_alias(kernel: Kernel) -> str:
     """How the kernel spells the module of the language."""
     namespace = kernel.scope.namespace
-    named = [n for n, value in namespace.items() if isinstance(value, ModuleType) and value.__name__ == LANGUAGE]
+    modules = {name: value.__name__ for name, value in namespace.items() if isinstance(value, ModuleType)}
+    named = [name for name, module in modules.items() if module == LANGUAGE]
+    package, _, rest = LANGUAGE.partition(".")
+    named += [f"{name}.{rest}" for name, module in modules.items() if module == package]
     return ALIAS if ALIAS in named or not named else named[0]
