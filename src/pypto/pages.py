@@ -108,6 +108,7 @@ A defect of openpypto itself is `pypto.InternalError`. It names the step, and th
 
 
 def errors_page() -> str:
+    from pypto.errors.base import builtin_of
     from pypto.errors.explain import catalogue, family, plain
     from pypto.errors.explained import elsewhere, explanations
 
@@ -117,7 +118,7 @@ def errors_page() -> str:
         parts.append(f"Wrong:\n\n```py\n{one.wrong}```\n\nRight:\n\n```py\n{one.right}```\n")
     parts.append("## Codes seen elsewhere\n\n" + "\n".join(f"* `{code}` {text}" for code, text in elsewhere().items()) + "\n")
     for name, classes in groupby(sorted(catalogue(), key=lambda c: (family(c), c.code, c.__name__)), key=family):
-        rows = [(f"`{c.code:X}`", f"`{c.__name__}`", c().builtin, plain(c.message), plain(c.help or "")) for c in classes]
+        rows = [(f"`{c.code:X}`", f"`{c.__name__}`", builtin_of(c), plain(c.message), plain(c.help or "")) for c in classes]
         parts.append(f"## {name}\n\n{_table(('code', 'class', 'is a', 'message', 'help'), rows)}\n")
     return "\n".join(parts)
 

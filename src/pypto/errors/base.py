@@ -39,6 +39,11 @@ def code_of(error: type[BaseException]) -> int:
     return UNKNOWN_CODE
 
 
+def builtin_of(error: type[BaseException]) -> str:
+    """Name of the builtin exception that a class also is."""
+    return next((cls.__name__ for cls in error.__mro__ if cls.__module__ == "builtins" and cls is not Exception), "Error")
+
+
 class PyptoError(Exception):
     """Base of everything this package raises about user code. ``err_code`` is the number, ``node`` an ast node or None."""
 
@@ -92,6 +97,15 @@ class RenderedParserError(ParserError):
     """Already printed with its source context."""
 
 
+class Facts(dict[str, Any]):
+    """What a message is filled with. ``name_text`` is what the user wrote for the parameter that ``name`` holds: its name if unknown."""
+
+    def __missing__(self, key: str) -> Any:
+        if key.endswith("_text"):
+            return self[key.removesuffix("_text")]
+        raise KeyError(key)
+
+
 class UserError(FeError):
     """Base of the catalogue. Subclasses set ``code``, ``message`` and (usually) ``help`` as templates over the facts."""
 
@@ -115,15 +129,12 @@ class UserError(FeError):
         self.chain = chain
         self.notes = notes
         self.advice = advice
-        self.facts = facts
+        self.facts = Facts(facts)
 
     @property
     def builtin(self) -> str:
         """Name of the builtin exception this one also is."""
-        for cls in type(self).__mro__:
-            if cls.__module__ == "builtins" and cls is not Exception:
-                return cls.__name__
-        return "Error"
+        return builtin_of(type(self))
 
     def __str__(self) -> str:
         headline = f"ErrCode: {self.code:X}, {self.builtin}: {self.message.format_map(self.facts)}"

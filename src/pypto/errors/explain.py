@@ -9,25 +9,29 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-import pypto.errors
-from pypto.errors.base import UserError
+from pypto.errors.base import UserError, builtin_of
 from pypto.errors.compat import UnknownCode
 from pypto.errors.explained import Explanation, elsewhere, explanations
+
+FAMILIES = ("pypto.errors", "pypto_pro.errors")  # packages whose modules make up the catalogue
 
 
 @cache
 def catalogue() -> tuple[type[UserError], ...]:
     """All classes of the catalogue, by code, then name."""
     found: set[type[UserError]] = set()
-    for one in pkgutil.iter_modules(pypto.errors.__path__):
-        module = importlib.import_module(f"pypto.errors.{one.name}")
-        found |= {c for c in vars(module).values() if isinstance(c, type) and issubclass(c, UserError) and c.message}
+    for name in FAMILIES:
+        package = importlib.import_module(name)
+        modules = [importlib.import_module(f"{name}.{one.name}") for one in pkgutil.iter_modules(package.__path__)]
+        for module in modules:
+            found |= {c for c in vars(module).values() if isinstance(c, type) and issubclass(c, UserError) and c.message}
     return tuple(sorted(found, key=lambda cls: (cls.code, cls.__name__, cls.__module__)))
 
 
 def family(cls: type[UserError]) -> str:
-    """The module of the catalogue that declares ``cls``."""
-    return cls.__module__.rpartition(".")[2]
+    """The module of the catalogue that declares ``cls``; those of the tile language's front end begin with ``kernel text:``."""
+    package, _, module = cls.__module__.rpartition(".")
+    return module if package == FAMILIES[0] else f"kernel text: {module}"
 
 
 def index() -> str:
@@ -61,7 +65,7 @@ def _nearest(wanted: str) -> str:
 
 
 def _short(cls: type[UserError]) -> str:
-    lines = [f"{cls.code:X} {cls.__name__} ({cls().builtin})", f"  {plain(cls.message)}"]
+    lines = [f"{cls.code:X} {cls.__name__} ({builtin_of(cls)})", f"  {plain(cls.message)}"]
     return "\n".join(lines + ([f"  help: {plain(cls.help)}"] if cls.help else []))
 
 
