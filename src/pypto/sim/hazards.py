@@ -14,7 +14,7 @@ import numpy as np
 from pypto.sim.clocks import FOREIGN
 from pypto.sim.footprint import Footprint, Piece
 
-READ, WRITE, ADD = 0, 1, 2
+READ, WRITE, ADD, SCRATCH = 0, 1, 2, 3
 PAGES = 256  # a memory is divided into so many, to find footprints that may share bytes
 WIDEST = 64  # a footprint over more pages is compared with every other
 ANYONE = -1  # key of records that an earlier block left
@@ -102,6 +102,14 @@ class Domain:
         if not where.defined:
             self._define(where)
 
+    def scratch(self, where: Footprint, queue: Any, call: Any, target: Any) -> None:
+        """A write that leaves nothing one may read."""
+        self.write(where, queue, call, target)
+        for start, end in zip(*where.intervals, strict=True):
+            self.defined[start:end] = False
+        for one in where.near:
+            one.defined = False
+
     def add(self, where: Footprint, queue: Any, call: Any, target: Any) -> None:
         """An atomic addition: free among its kind."""
         if not self.written:
@@ -156,11 +164,13 @@ def _foreign(records: dict[int, tuple]) -> dict[int, tuple]:
 
 
 def access(plan: list[tuple[Any, Footprint, int, Any]], queue: Any, call: Any) -> None:
-    """Everything a call touches, reads first: what it reads is not what it writes."""
+    """Everything a call touches, reads first (what it reads is not what it writes), then scratch."""
     for domain, where, role, target in plan:
         if role == READ:
             domain.read(where, queue, call, target)
         elif role == WRITE:
             domain.write(where, queue, call, target)
+        elif role == SCRATCH:
+            domain.scratch(where, queue, call, target)
         else:
             domain.add(where, queue, call, target)

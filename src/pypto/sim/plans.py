@@ -8,11 +8,12 @@ from typing import Any
 from pypto.ops.tile.table import Touch
 from pypto.sim.calls import Call
 from pypto.sim.footprint import Footprint, piece, tile_pieces
-from pypto.sim.hazards import ADD, READ, WRITE
+from pypto.sim.hazards import ADD, READ, SCRATCH, WRITE
 from pypto.sim.memory import TensorMemory, TileMemory
 
 MOST_PLANS = 20_000  # of one instruction
-ROLES = {"R": (READ,), "W": (WRITE,), "RW": (READ, WRITE), "A": (ADD,)}
+ROLES = {"R": (READ,), "W": (WRITE,), "RW": (READ, WRITE), "A": (ADD,), "T": (SCRATCH,)}
+ORDER = {READ: 0, SCRATCH: 1, WRITE: 2, ADD: 3}  # what a call writes where it also had scratch is defined afterwards
 
 
 class Plan:
@@ -24,7 +25,7 @@ class Plan:
         machine = call.unit.machine
         tiles = [operand for operand in call.operands if isinstance(operand, TileMemory)]
         touches = touches_of(call) if machine.watched else []
-        self.accesses = sorted(_accesses(touches), key=lambda access: access[2])
+        self.accesses = sorted(_accesses(touches), key=lambda access: ORDER[access[2]])
         self.cycles = self.first_cycles = self.latency = 0.0
         self.fresh: list[Footprint] = []
         if machine.timed:

@@ -31,7 +31,17 @@ from pypto.ops.tile.vector_checks import (
     tile_or_scalar,
     typed,
 )
-from pypto.ops.tile.vector_running import Compute, expect_apart, is_tile, mapped, operand_array, store, within_target
+from pypto.ops.tile.vector_running import (
+    Compute,
+    expect_apart,
+    is_tile,
+    mapped,
+    name_of,
+    operand_array,
+    spoil,
+    store,
+    within_target,
+)
 
 NARROW = (I8, U8)
 MIDDLE = (I16, I32, U16, U32)
@@ -122,7 +132,7 @@ def shifting(compute: Compute) -> Run:
         wrong = np.asarray((amounts < 0) | (amounts >= bits))
         if wrong.any():
             got = int(np.broadcast_to(amounts, wrong.shape)[wrong][0])
-            raise ShiftRange(operation=call.operation, got=got, bits=bits, last=bits - 1)
+            raise ShiftRange(operation=call.operation, argument=name_of(call, 2), got=got, bits=bits, last=bits - 1)
         store(out, compute, values, amounts)
 
     return run
@@ -250,12 +260,13 @@ def exclusive_or(call: Running) -> None:
         if is_tile(call.operands[other]):
             expect_apart(call, 3, other)
     _combine_bits(call)
+    spoil(call.operands[3], call.operands[0].rows, call.operands[0].columns)
 
 
 def _exclusive_or(name: str, hidden: bool) -> None:
     """``(out, lhs, rhs, tmp)`` on tiles, ``(out, lhs, scalar, tmp)`` where the right operand is a number."""
     right = positional("scalar", "scalar") if hidden else positional("rhs", "tile")
-    roles = ("W", "R", "-", "-") if hidden else ("W", "R", "R", "-")
+    roles = ("W", "R", "-", "T") if hidden else ("W", "R", "R", "T")
     kind = scalar(2) if hidden else in_ub(2)
     register(
         TileOperation(

@@ -31,7 +31,17 @@ from pypto.ops.tile.vector_checks import (
     tile_or_scalar,
     typed,
 )
-from pypto.ops.tile.vector_running import expect_apart, expect_extent, is_tile, name_of, number_as, region, touch
+from pypto.ops.tile.vector_running import (
+    expect_apart,
+    expect_extent,
+    is_tile,
+    name_of,
+    number_as,
+    region,
+    scratch,
+    spoil,
+    touch,
+)
 
 STORED = (I8, I16, I32, I64, U8, U16, U32, U64, F16, B16, F32)
 INDICES = {1: (I16, U16), 2: (I16, U16, I32, U32), 4: (I16, U16, I32, U32), 8: (I32, U32)}  # by bytes of an element
@@ -65,7 +75,9 @@ def checked_indices(call: Running, position: int, indices: np.ndarray, tile: Til
             index=int(flat[row, column]),
             row=row,
             column=column,
-            argument=name_of(call, position),
+            argument=name_of(call, 2),
+            data=name_of(call, position),
+            width=width,
             expected=f"which has {rows} x {columns} elements in rows of {width}",
         )
     return flat
@@ -84,7 +96,7 @@ def check_gather(call: StaticCall) -> None:
         _check_compare_form(call)
         return
     if call.attributes.get("cmp_mode") is not None:
-        raise GatherKeyword()
+        raise GatherKeyword(operation=call.operation, keyword="cmp_mode")
     _check_index_form(call)
     check_indices(call, 1, 2, INDICES)
 
@@ -120,6 +132,7 @@ def gather(call: Running) -> None:
         expect_apart(call, 3, other)
     indices = region(call, 2, out.rows, out.columns)
     out.write(flat_elements(src)[checked_indices(call, 1, indices, src, src.rows, src.columns)])
+    spoil(call.operands[3], out.rows, out.columns)
 
 
 def gather_matching(call: Running) -> None:
@@ -132,9 +145,10 @@ def gather_matching(call: Running) -> None:
     for row in range(src.rows):
         if found[row] > out.columns or (found[row] and row >= out.rows):
             room = out.columns if row < out.rows else 0
-            raise GatherOverflow(operation=call.operation, found=int(found[row]), row=row, room=room)
+            raise GatherOverflow(operation=call.operation, argument="out", found=int(found[row]), row=row, room=room)
         columns = np.flatnonzero(matching[row]) + offset
         out.write_block(row, 0, columns.astype(out.numpy_dtype)[None, :])
+    spoil(call.operands[4], src.rows, src.columns)
     counted = found.astype(counts.numpy_dtype)
     counts.write_block(0, 0, counted[:, None] if counts.rows >= src.rows else counted[None, :])
 
@@ -154,13 +168,14 @@ def touched_by_gather(call: Running) -> Iterable[Touch]:
     out, src = call.operands[:2]
     if not compares(call):
         index = touch(call.operands[2], "R", out.rows, out.columns)
-        return [touch(out, "W", out.rows, out.columns), touch(src, "R", src.rows, src.columns), index]
+        used = scratch(call.operands[3], out.rows, out.columns)
+        return [touch(out, "W", out.rows, out.columns), touch(src, "R", src.rows, src.columns), index, used]
     matching = _matching(call, src).sum(axis=1)
     results = [Touch(out, "W", row, 0, 1, int(count)) for row, count in enumerate(matching) if count]
     counts, bound = call.operands[3], call.operands[2]
     rows, columns = (src.rows, 1) if counts.rows >= src.rows else (1, src.rows)
     read = [touch(tile, "R", tile.rows, tile.columns) for tile in (src, bound) if is_tile(tile)]
-    return [*results, touch(counts, "W", rows, columns), *read]
+    return [*results, touch(counts, "W", rows, columns), *read, scratch(call.operands[4], src.rows, src.columns)]
 
 
 register(
@@ -178,7 +193,7 @@ register(
             keyword("cmp_mode", "scalar"),
             keyword("offset", "scalar", default=0, constant=False),
         ),
-        roles=("W", "R", "R", "W", "-"),
+        roles=("W", "R", "R", "W", "T"),
         pipe=PipeType.V,
         run=gather,
         check=check_gather,
@@ -207,7 +222,7 @@ def gather_blocks(call: Running) -> None:
     if wrong.size:
         at = int(wrong[0])
         place = {"row": at // offsets.columns, "column": at % offsets.columns}
-        raise BlockOffset(operation=call.operation, offset=int(starts[at]), **place)
+        raise BlockOffset(operation=call.operation, argument="offsets", offset=int(starts[at]), **place)
     elements = starts[:, None] // size + np.arange(BLOCK // size)
     indices = elements.reshape(out.rows, blocks * BLOCK // size)[:, : out.columns]
     out.write(flat_elements(src)[checked_indices(call, 1, indices, src, src.rows, src.columns)])

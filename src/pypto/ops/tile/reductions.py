@@ -33,6 +33,8 @@ from pypto.ops.tile.vector_running import (
     expect_extent,
     mapped,
     region,
+    scratch,
+    spoil,
     store,
     touch,
     within_target,
@@ -94,13 +96,21 @@ def reduce(call: Running, kind: str, dim: int) -> None:
         source = region(call, 1, src.rows, out.columns)
     if out.rows and out.columns:
         result = numbers.meaning(KINDS[kind])(source, axis=1 - dim, keepdim=True)
+        if uses_scratch(kind, dim):
+            spoil(call.operands[2], *source.shape)
         out.write(result.astype(out.numpy_dtype))
 
 
-def touched_by_reduction(call: Running, dim: int) -> Iterable[Touch]:
-    out, src = call.operands[0], call.operands[1]
+def uses_scratch(kind: str, dim: int) -> bool:
+    """Text under the table of section 3.4: maximum, minimum and product down the rows leave ``tmp`` alone."""
+    return dim == ACROSS or kind not in ("max", "min", "prod")
+
+
+def touched_by_reduction(call: Running, kind: str, dim: int) -> Iterable[Touch]:
+    out, src, tmp = call.operands[:3]
     rows, columns = (out.rows, src.columns) if dim == ACROSS else (src.rows, out.columns)
-    return [touch(out, "W", out.rows, out.columns), touch(src, "R", rows, columns)]
+    used = [scratch(tmp, rows, columns)] if uses_scratch(kind, dim) and out.rows and out.columns else []
+    return [touch(out, "W", out.rows, out.columns), touch(src, "R", rows, columns), *used]
 
 
 def reduction_rules(kind: str, dim: int) -> Rule:
@@ -121,11 +131,11 @@ def reduction(name: str, kind: str, dim: int) -> TileOperation:
             name=name,
             summary=f"{WORDS[kind]} {PLACES[dim]}. tmp is scratch like src.",
             parameters=(*REDUCED, SCRATCH),
-            roles=("W", "R", "-"),
+            roles=("W", "R", "T"),
             pipe=PipeType.V,
             run=lambda call: reduce(call, kind, dim),
             check=reduction_rules(kind, dim),
-            touches=lambda call: touched_by_reduction(call, dim),
+            touches=lambda call: touched_by_reduction(call, kind, dim),
             cost=PRICES[kind][dim],
             hidden=True,
             example=f"pl.{name}(out, src, tmp)",
@@ -148,11 +158,11 @@ def directed(name: str, kind: str) -> TileOperation:
             name=name,
             summary=f"{WORDS[kind]} {PLACES[ACROSS]} (dim=0), or {PLACES[DOWN]} (dim=1). tmp is scratch like src.",
             parameters=(*REDUCED, SCRATCH, keyword("dim", "scalar", default=ACROSS)),
-            roles=("W", "R", "-"),
+            roles=("W", "R", "T"),
             pipe=PipeType.V,
             run=lambda call: reduce(call, kind, dim_of(call)),
             check=lambda call: by_dim(call, kind),
-            touches=lambda call: touched_by_reduction(call, dim_of(call)),
+            touches=lambda call: touched_by_reduction(call, kind, dim_of(call)),
             cost=PRICES[kind][ACROSS],
             work=work_of(kind),
             example=f"pl.{name}(out, src, tmp, dim=0)",
@@ -170,11 +180,11 @@ def selected(name: str, dim: int) -> TileOperation:
             name=name,
             summary=f"Sum (op_type=0), maximum (1), minimum (2) or product (3) {PLACES[dim]}. tmp is scratch like src.",
             parameters=(*REDUCED, SCRATCH, keyword("op_type", "scalar", required=True)),
-            roles=("W", "R", "-"),
+            roles=("W", "R", "T"),
             pipe=PipeType.V,
             run=lambda call: reduce(call, kinds[call.attributes["op_type"]], dim),
             check=all_of(in_range, lambda call: rules[call.attributes["op_type"]](call)),
-            touches=lambda call: touched_by_reduction(call, dim),
+            touches=lambda call: touched_by_reduction(call, kinds[call.attributes["op_type"]], dim),
             cost=PRICES["sum"][dim],
             hidden=True,
             example=f"pl.{name}(out, src, tmp, op_type=1)",
@@ -210,7 +220,7 @@ def extreme(name: str, kind: str, ufunc: np.ufunc, prices: tuple[costs.Names, co
             pipe=PipeType.V,
             run=lambda call: reduce(call, kind, dim_of(call)) if reduces(call) else elementwise(call),
             check=lambda call: by_dim(call, kind) if reduces(call) else pairwise(call),
-            touches=lambda call: touched_by_reduction(call, dim_of(call)) if reduces(call) else within(call),
+            touches=lambda call: touched_by_reduction(call, kind, dim_of(call)) if reduces(call) else within(call),
             cost=prices[0],
             work=lambda call: work_of(kind)(call) if reduces(call) else price_of(call),
             example=f"pl.{name}(out, lhs, rhs)",

@@ -19,7 +19,7 @@ from pypto.ops.tile import vector_costs as costs
 from pypto.ops.tile.checks import attribute, operand, require_tile
 from pypto.ops.tile.table import Running, StaticCall, TileOperation, TileView, Touch, keyword, positional, register
 from pypto.ops.tile.vector_checks import Rule, all_of, distinct, in_ub, optional_in_ub, row_major, same_dtype, shaped, typed
-from pypto.ops.tile.vector_running import expect_extent, name_of, region, touch
+from pypto.ops.tile.vector_running import expect_extent, name_of, region, scratch, spoil, touch
 
 GROUP = 32  # elements that sort32 sorts at a time
 RECORD = 8  # bytes
@@ -62,6 +62,8 @@ def sort_groups(call: Running) -> None:
     position = order(values.reshape(dst.rows, -1, GROUP))
     position = (position + np.arange(0, padded, GROUP)[:, None]).reshape(dst.rows, padded)
     stored = records(np.take_along_axis(values, position, 1), np.take_along_axis(indices, position, 1))
+    for tmp in padding_tile(call):
+        spoil(tmp, dst.rows, padded)
     dst.write_block(0, 0, stored[:, : sorted_width(dst, src)])
 
 
@@ -70,10 +72,17 @@ def sorted_width(dst: TileView, src: TileView) -> int:
     return min(dst.columns, -(-src.columns // GROUP) * GROUP * per_record(src))
 
 
+def padding_tile(call: Running) -> Sequence[TileView]:
+    """``tmp``, where it is needed."""
+    tmp = call.operands[3] if len(call.operands) > 3 else None
+    return [] if tmp is None or call.operands[1].columns % GROUP == 0 else [tmp]
+
+
 def touched_by_sort(call: Running) -> Iterable[Touch]:
     dst, src, idx = call.operands[:3]
     read = [touch(src, "R", dst.rows, src.columns), touch(idx, "R", min(idx.rows, dst.rows), src.columns)]
-    return [touch(dst, "W", dst.rows, sorted_width(dst, src)), *read]
+    used = [scratch(tmp, dst.rows, -(-src.columns // GROUP) * GROUP) for tmp in padding_tile(call)]
+    return [touch(dst, "W", dst.rows, sorted_width(dst, src)), *read, *used]
 
 
 def check_sort(call: StaticCall) -> None:
@@ -95,7 +104,7 @@ register(
             positional("idx", "tile"),
             positional("tmp", "tile", optional=True),
         ),
-        roles=("W", "R", "R", "-"),
+        roles=("W", "R", "R", "T"),
         pipe=PipeType.V,
         run=sort_groups,
         check=all_of(
@@ -155,7 +164,8 @@ def check_block_length(call: StaticCall) -> None:
     length, width = attribute(call, "block_len"), per_record(require_tile(call, 1))
     if isinstance(length, bool) or not isinstance(length, int) or length <= 0 or length % width:
         expected = f"a positive multiple of {width}, the stored elements of one record"
-        raise VectorKeywordRange(operation=call.operation, keyword="block_len", expected=expected, got=length)
+        example = f"block_len={GROUP * width}, the groups that pl.sort32 leaves"
+        raise VectorKeywordRange(operation=call.operation, keyword="block_len", expected=expected, got=length, example=example)
 
 
 def one_row(*positions: int) -> Rule:
@@ -187,6 +197,7 @@ def merge_tiles(call: Running) -> None:
     dst, result = call.operands[2], merged_sources(call)
     enough = call.attributes.get("exhausted") or not dst.rows or dst.columns <= result.size
     expect_extent(call, 2, dst.rows <= 1 and bool(enough), f"one row of at most {result.size} columns")
+    spoil(call.operands[3], dst.rows, dst.columns)
     dst.write_block(0, 0, result.reshape(1, -1)[: dst.rows, : dst.columns])
 
 
@@ -219,7 +230,8 @@ def touched_by_merge(call: Running) -> Iterable[Touch]:
     dst = call.operands[2]
     tiles = [call.operands[position] for position in sources(call)]
     columns = min(dst.columns, _exhausted_width(call)) if call.attributes.get("exhausted") else dst.columns
-    return [touch(dst, "W", dst.rows, columns), *(touch(tile, "R", tile.rows, tile.columns) for tile in tiles)]
+    read = [touch(tile, "R", tile.rows, tile.columns) for tile in tiles]
+    return [touch(dst, "W", dst.rows, columns), *read, scratch(call.operands[3], dst.rows, dst.columns)]
 
 
 def check_merge(call: StaticCall) -> None:
@@ -228,7 +240,8 @@ def check_merge(call: StaticCall) -> None:
     for position in positions:
         distinct(2, position)(call)
     if len(positions) > 4:
-        raise VectorKeywordRange(operation=call.operation, keyword="the number of sources", expected="2 to 4", got=len(positions))
+        facts = {"keyword": "the number of sources", "expected": "2 to 4", "got": len(positions)}
+        raise VectorKeywordRange(operation=call.operation, example="four into one tile, then that one and the rest", **facts)
 
 
 register(
@@ -244,7 +257,7 @@ register(
             positional("extra", "tile", variadic=True),
             keyword("exhausted", "flag", default=False),
         ),
-        roles=("R", "R", "W", "-", "R*"),
+        roles=("R", "R", "W", "T", "R*"),
         pipe=PipeType.V,
         run=merge_tiles,
         check=check_merge,

@@ -134,7 +134,8 @@ class TensorView(Protocol):
 
 @dataclass(frozen=True)
 class Touch:
-    """Bytes that a call reads (``R``), writes (``W``), updates (``RW``) or adds to atomically (``A``).
+    """Bytes that a call reads (``R``), writes (``W``), updates (``RW``), adds to atomically (``A``) or uses as scratch (``T``: they are
+    written as far as others are concerned, and undefined afterwards).
 
     ``target`` is a tile view (rectangle ``row, column, rows, columns`` of its physical shape) or a tensor view (then ``offsets``
     and ``axes`` say where the rectangle lies).
@@ -176,7 +177,8 @@ Pipe = Union[PipeType, Callable[[Sequence[MemorySpace | None]], "PipeType | None
 
 @dataclass(frozen=True)
 class TileOperation:
-    """One row. ``roles`` follow the positional parameters: W written, R read, RW updated, - not a tile (a trailing ``*`` repeats the last).
+    """One row. ``roles`` follow the positional parameters: W written, R read, RW updated, T scratch, - not a tile (a trailing ``*`` repeats
+    the last).
 
     ``cost`` names rates of the chip file, each charged once on the bytes of the largest tile of the call; ``work(call)`` replaces it where
     the price does not follow bytes (matrix products): it yields pairs of rate name and amount.

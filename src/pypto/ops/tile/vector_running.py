@@ -118,6 +118,19 @@ def touch(tile: TileView, role: str, rows: int, columns: int) -> Touch:
     return Touch(tile, role, 0, 0, rows, columns)
 
 
+def scratch(tile: TileView, rows: int, columns: int) -> Touch:
+    """Scratch for so many elements, as far as the tile reaches: its valid extents do not matter."""
+    return Touch(tile, "T", 0, 0, min(rows, tile.type.shape[0]), min(columns, tile.type.shape[1]))
+
+
+def spoil(tile: TileView, rows: int, columns: int) -> None:
+    """What scratch holds afterwards is nobody's business: NaN, or -1."""
+    height, width = min(rows, tile.type.shape[0]), min(columns, tile.type.shape[1])
+    if height and width:
+        kind = tile.numpy_dtype
+        tile.write_block(0, 0, np.full((height, width), np.frombuffer(b"\xff" * kind.itemsize, kind)[0]))
+
+
 def within_target(roles: Sequence[str]) -> Callable[[Running], Iterable[Touch]]:
     """``touches`` of an elementwise operation: every tile on the extents of the first, even where more of it is valid."""
 
@@ -125,7 +138,7 @@ def within_target(roles: Sequence[str]) -> Callable[[Running], Iterable[Touch]]:
         out = call.operands[0]
         rows, columns = out.rows, out.columns
         return [
-            Touch(operand, role, 0, 0, rows, columns)
+            scratch(operand, rows, columns) if role == "T" else Touch(operand, role, 0, 0, rows, columns)
             for operand, role in zip(call.operands, roles, strict=False)
             if role != "-" and is_tile(operand)
         ]
