@@ -16,7 +16,7 @@ GENERATED = "<!-- Written by scripts/pages.py from the tables of the package; ed
 
 
 def _cell(text: object) -> str:
-    return str(text).replace("|", "\\|").replace("\n", " ")
+    return str(text).replace("|", "\\|").replace("\n", " ").replace("](", "]\\(")  # brackets of kernels are no links
 
 
 def _table(head: tuple[str, ...], rows: Iterator[tuple[Any, ...]] | list[tuple[Any, ...]]) -> str:
