@@ -7,6 +7,7 @@ from typing import Any
 from pypto.cores.enums import AccPhase, CrossCoreSyncMode, MemorySpace, PipeType, STPhase
 from pypto.errors.base import InternalError, UserError
 from pypto.errors.simulation import NullAccess, ReadOnlyTensor
+from pypto.ops.tile.places import pointed
 from pypto.sim.calls import Call
 from pypto.sim.hazards import access
 from pypto.sim.memory import TensorMemory, TileMemory
@@ -58,16 +59,18 @@ def _of_tensors(call: Call) -> UserError | None:
 
 
 def operate_on_scalar_unit(pipe: Any, call: Call) -> bool:
-    """The same for the scalar unit, whose accesses order what it issues."""
+    """The same for the scalar unit. What it reads it has when it goes on, so what it issues next is behind that; what it writes is under
+    way, and needs a flag, a lock or a barrier like the work of any other pipe (tile API section 4.1)."""
     operate(pipe, call)
-    pipe.touched()
+    if call.site.row.name != "setval":
+        pipe.touched()
     return True
 
 
 def placed(error: UserError, call: Call) -> UserError:
     """The error with the place of the call, and where it happened."""
     if error.span is None and call.site.place is not None:
-        error.span, error.chain = call.site.place, call.site.place.callers
+        error.span, error.chain = pointed(error, call.site.place), call.site.place.callers
     if not getattr(error, "located", False):
         error.notes = (*error.notes, f"on {call.where}")
         error.located = True  # type: ignore[attr-defined]

@@ -16,6 +16,7 @@ from pypto.cores.program import Assign, Break, Constant, Name, Statement
 from pypto.dtypes import DataType
 from pypto.errors.base import UserError
 from pypto.frontend.names import loaded_names
+from pypto.ops.tile.places import pointed
 from pypto_pro.errors.base import FinalRejectionError, ParserError
 from pypto_pro.errors.calls import CheckFailed
 from pypto_pro.errors.expressions import UnsupportedExpression
@@ -184,6 +185,7 @@ class Reader(State):
             if error.place is None:
                 error.place = span
             return error
+        span = pointed(error, span)
         wrapped = CheckFailed(
             kernel=self.unit.kernel or self.frame.code.name,
             error=error.builtin,

@@ -53,13 +53,13 @@ def cast(call: Running) -> None:
 def check_cast(call: StaticCall) -> None:
     source, target = require_tile(call, 1).dtype, require_tile(call, 0).dtype
     if source is target:
-        raise CastSameDtype(operation=call.operation, dtype=source.label)
+        raise CastSameDtype(operation=call.operation, first="out", second="src", dtype=source.label)
     check_rounding(call, source, target)
 
 
 def check_rounding(call: StaticCall, source: DataType, target: DataType) -> None:
     if attribute(call, "mode") is RoundMode.CAST_ODD and (source, target) != (F32, F16):
-        raise OddRoundingRefused(operation=call.operation, source=source.label, target=target.label)
+        raise OddRoundingRefused(operation=call.operation, argument="mode", source=source.label, target=target.label)
 
 
 register(

@@ -228,7 +228,7 @@ def partial(function: Compute) -> Callable[[Running], None]:
             return
         if extents[0] not in extents[1:] or any(rows > out.rows or columns > out.columns for rows, columns in extents[1:]):
             target, one, other = (f"{rows} x {columns}" for rows, columns in extents)
-            raise PartExtents(operation=call.operation, out=target, first=one, second=other)
+            raise PartExtents(operation=call.operation, argument="out", out=target, first=one, second=other)
         larger, part = (first, second) if extents[1] == extents[0] else (second, first)
         result = np.array(larger.read())
         common = (slice(part.rows), slice(part.columns))

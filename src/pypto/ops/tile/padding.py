@@ -53,9 +53,11 @@ def fill_pad(call: Running) -> None:
 def _expect_storage(call: Running, out: TileView, src: TileView) -> None:
     """Of slots of a ring the addresses are only known now."""
     if in_place(call) and out.address != src.address:
-        raise PadNotInPlace(operation=call.operation, problem=f"their addresses are {out.address:#x} and {src.address:#x}")
+        raise PadNotInPlace(
+            operation=call.operation, argument="out", problem=f"their addresses are {out.address:#x} and {src.address:#x}"
+        )
     if not in_place(call) and out.address == src.address:
-        raise PadSharesStorage(operation=call.operation)
+        raise PadSharesStorage(operation=call.operation, argument="out")
 
 
 def _rest(out: TileView, src: TileView) -> list[tuple[int, int, int, int]]:
@@ -74,17 +76,22 @@ def touched_by_pad(call: Running) -> Iterable[Touch]:
 def check_pad(call: StaticCall) -> None:
     out, src = require_tile(call, 0), require_tile(call, 1)
     if out.pad is TilePad.null:
-        raise PadMissing(operation=call.operation)
+        raise PadMissing(operation=call.operation, argument="out")
     if in_place(call):
         _check_in_place(call, out, src)
         return
     if _address(call, 0) is not None and _address(call, 0) == _address(call, 1) and out.space is src.space:
-        raise PadSharesStorage(operation=call.operation)
+        raise PadSharesStorage(operation=call.operation, argument="out")
     _check_pad_shapes(call, out, src)
 
 
 def _check_pad_shapes(call: StaticCall, out: Tile, src: Tile) -> None:
-    facts: dict[str, Any] = {"operation": call.operation, "out_shape": list(out.shape), "src_shape": list(src.shape)}
+    facts: dict[str, Any] = {
+        "operation": call.operation,
+        "argument": "out",
+        "out_shape": list(out.shape),
+        "src_shape": list(src.shape),
+    }
     if expands_shape(call):
         if any(mine < theirs for mine, theirs in zip(out.shape, src.shape, strict=True)):
             raise PadShapes(problem="must not be smaller than", **facts)
@@ -103,7 +110,7 @@ def _check_in_place(call: StaticCall, out: Tile, src: Tile) -> None:
     elif one is not None and other is not None and one != other:
         problem = f"their addresses are {one:#x} and {other:#x}"
     if problem:
-        raise PadNotInPlace(operation=call.operation, problem=problem)
+        raise PadNotInPlace(operation=call.operation, argument="out", problem=problem)
 
 
 def _address(call: StaticCall, position: int) -> int | None:

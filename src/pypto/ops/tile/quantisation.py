@@ -50,7 +50,7 @@ def touched_by_quantise(call: Running) -> Iterable[Touch]:
 def check_quantise(call: StaticCall) -> None:
     asymmetric = attribute(call, "mode") is QuantMode.ASYM
     if asymmetric and call.attributes.get("offset") is None and call.attribute_types.get("offset") is None:
-        raise QuantOffsetMissing(operation=call.operation)
+        raise QuantOffsetMissing(operation=call.operation, argument="mode")
     typed(0, (U8,) if asymmetric else (I8,))(call)
     if isinstance(offset := call.attribute_types.get("offset"), Tile):
         require_space(call, offset, "offset", MemorySpace.Vec)

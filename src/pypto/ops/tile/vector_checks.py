@@ -226,7 +226,8 @@ def keyword_in(name: str, allowed: Sequence[int], expected: str, default: Any = 
     def check(call: StaticCall) -> None:
         got = attribute(call, name, default)
         if isinstance(got, bool) or not isinstance(got, int) or got not in allowed:
-            raise VectorKeywordRange(operation=call.operation, keyword=name, expected=expected, got=got)
+            example = f"{name}={allowed[0]}"
+            raise VectorKeywordRange(operation=call.operation, keyword=name, expected=expected, got=got, example=example)
 
     return check
 
@@ -238,6 +239,7 @@ def shift(position: int) -> Rule:
         given, out = operand(call, position), call.tile(0)
         number = given.value if is_scalar(given) else None
         if out is not None and isinstance(number, int) and not 0 <= number < out.dtype.bits:
-            raise ScalarShiftRange(operation=call.operation, got=number, dtype=out.dtype.label, last=out.dtype.bits - 1)
+            name, bits = argument_name(call, position), out.dtype.bits
+            raise ScalarShiftRange(operation=call.operation, argument=name, got=number, dtype=out.dtype.label, last=bits - 1)
 
     return check

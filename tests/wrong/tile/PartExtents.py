@@ -1,0 +1,19 @@
+import numpy as np
+
+import pypto_pro.language as pl
+
+
+@pl.jit()
+def kernel(x: pl.Tensor[[32, 64], pl.DT_FP32]):
+    with pl.section_vector():
+        a = pl.make_tile_group(type=pl.TileType(shape=[32, 64], dtype=pl.DT_FP32), addrs=0x0, mutex_ids=[0]).next()
+        b = pl.make_tile_group(type=pl.TileType(shape=[32, 64], dtype=pl.DT_FP32), addrs=0x2000, mutex_ids=[1]).next()
+        total = pl.make_tile_group(type=pl.TileType(shape=[32, 64], dtype=pl.DT_FP32), addrs=0x4000, mutex_ids=[2]).next()
+        pl.set_validshape(a, [32, 50])
+        pl.load(a, x, [0, 0])
+        pl.set_validshape(b, [20, 64])
+        pl.load(b, x, [0, 0])
+        pl.partadd(total, a, b)
+
+
+kernel[None, 1](np.ones((32, 64), np.float32))

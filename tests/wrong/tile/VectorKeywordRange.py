@@ -1,0 +1,12 @@
+import pypto_pro.language as pl
+
+
+@pl.jit()
+def kernel(x: pl.Tensor[[32, 64], pl.DT_FP32]):
+    with pl.section_vector():
+        even = pl.make_tile(pl.TileType(shape=[32, 32], dtype=pl.DT_FP32), addr=0x0)
+        a = pl.make_tile(pl.TileType(shape=[32, 64], dtype=pl.DT_FP32), addr=0x2000)
+        pl.gathermask(even, a, pattern_mode=0)
+
+
+kernel[None, 1](None)
