@@ -1,14 +1,19 @@
-"""Random chains: accepted exactly when the slots allow it, and then balanced, free of deadlock, with every conflict ordered."""
+"""Random chains: accepted exactly when the slots allow it, and then balanced, free of deadlock, with every conflict ordered.
+
+Some of them run on the simulator as well: without a race, and equal to their serial form, under adversarial schedules.
+"""
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pipeline_chains import Chain, Link, load
+from pipeline_chains import ROWS, Chain, Link, load
 from pipeline_kernels import transform
 from pipeline_timeline import CORES, Order, missing_orders, run, tokens
 
+import pypto_pro.language as pl
 from pypto.errors.pipeline import PreloadTooDeep
 from pypto_pro.pipeline.traces import namespace_of
 
@@ -40,11 +45,11 @@ def check(kernel, chain, preload, iterations, outer):
     transformed = transform(kernel, preload, auto_mutex=chain.locks)
     (report,) = transformed.loops
     assert list(report.delays) == delays(chain.stages, preload)
-    logs = {core: run(transformed, namespace_of(kernel), core, "out", iterations, outer) for core in CORES}
+    logs = {core: run(transformed, namespace_of(kernel), core, *"swod", iterations, outer) for core in CORES}
     tasks = iterations * (outer if chain.outer else 1)
     for stage in range(chain.stages):
-        calls = [entry[2][0] for entry in logs[chain.core(stage)] if entry[:2] == ("stage", f"stage{stage}")]
-        assert calls == [task % iterations for task in range(tasks)]
+        rows = [entry[2][1] for entry in logs[chain.core(stage)] if entry[:2] == ("stage", f"stage{stage}")]
+        assert rows == [task * ROWS for task in range(tasks)]
     assert all(sets == waits for sets, waits in tokens(logs["cube"], logs["vector"]).values())
     order = Order(report, logs, chain.locks)
     assert not order.unmatched and not order.circular()
@@ -82,3 +87,30 @@ def test_every_length_slot_count_and_preload(tmp_path, stages, slots, preload):
     else:
         with pytest.raises(PreloadTooDeep):
             transform(kernel, preload)
+
+
+def simulated(kernel, preload, seed, iterations, outer, tasks):
+    random = np.random.default_rng(0)
+    src = random.standard_normal((max(tasks, 1) * ROWS, 32)).astype(np.float32)
+    weights = random.standard_normal((32, 32)).astype(np.float32)
+    out, side = np.full_like(src, np.nan), np.full((len(src), 256), np.nan, np.float32)
+    decorated = pl.jit(pipeline=pl.pipeline.PipelineConfig(preload=preload))(kernel)
+    with pl.simulate(seed=seed):
+        decorated[None, 1](src, weights, out, side, iterations, outer)
+    assert not np.isnan(out[: tasks * ROWS]).any()
+    return out, side
+
+
+@settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(chain=CHAINS, iterations=st.integers(0, 6), outer=st.integers(0, 2))
+def test_random_chains_on_the_simulator(tmp_path_factory, chain, iterations, outer):
+    links = tuple(Link(one.slots, True, True, one.reader) for one in chain.links)
+    chain = Chain(chain.first, links, chain.outer)
+    kernel = load(chain, tmp_path_factory.mktemp("chain"), f"chain_{next(NUMBERS)}")
+    tasks = iterations * (outer if chain.outer else 1)
+    serial = simulated(kernel, 0, None, iterations, outer, tasks)
+    for preload in [preload for preload in range(5) if accepted(chain, preload)]:
+        for seed in (0, 1):
+            found = simulated(kernel, preload, seed, iterations, outer, tasks)
+            np.testing.assert_array_equal(found[0], serial[0])
+            np.testing.assert_array_equal(found[1], serial[1])
