@@ -18,7 +18,7 @@ from pypto.cpu.gemm_driver import SPARE_ROWS
 from pypto.cpu.items import BandItem, IfItem, Item, LoopItem, MatmulItem, NestItem
 from pypto.cpu.library import usable
 from pypto.cpu.matmul import arguments_of, element_text_of
-from pypto.cpu.nests import Access, Apply, Gather, Nest, Reduce, Scan, collapsed, permuted
+from pypto.cpu.nests import Access, Apply, Gather, Nest, Reduce, Scan, collapsed, open_condition, permuted, settled
 from pypto.cpu.packing_kept import Kept, KeptProduct, Site, keep, packed_once, sites_of
 from pypto.cpu.scalars import TYPES
 from pypto.cpu.target import Target
@@ -357,7 +357,22 @@ def _choose_pairs(band: BandItem, target: Target) -> None:
 
 
 def _nest(emitter: ProgramEmitter, context: Context, nest: Nest, band: BandItem, first: str, last: str) -> None:
-    """A nest over the lanes ``first`` … ``last``; private buffers hold only those."""
+    """A nest over the lanes ``first`` … ``last``; once for each value of a condition (a causal mask: only on the diagonal)."""
+    condition = open_condition(nest)
+    if condition is None:
+        _nest_call(emitter, context, nest, band, first, last)
+        return
+
+    def arm(holds: bool) -> list[str]:
+        with context.scope():
+            _nest_call(emitter, context, settled(nest, condition, holds), band, first, last)
+        return []
+
+    context.f.either(context.value(condition, "bool"), lambda: arm(True), lambda: arm(False))
+
+
+def _nest_call(emitter: ProgramEmitter, context: Context, nest: Nest, band: BandItem, first: str, last: str) -> None:
+    """A nest over the lanes; private buffers hold only those."""
     f = context.f
     both = nest.rank == 2 and nest.reduced is None
     code = emitter.nest_code(nest, tile=both, by_rows=True)

@@ -55,9 +55,13 @@ def _some(module: Module, count: int) -> None:
     totals = _rest(f, bulk, k, a, rows, totals)
     for r, total in enumerate(totals):
         place = f.gep("float", c, r)
-        before = f.either(f.icmp("ne", "i64", accumulate, 0), lambda p=place: [f.load("float", p)], lambda: ["0.0"], ["float"])
-        f.store("float", f.op("fadd", "float", before[0], total), place)
+        before = _before(f, accumulate, place)
+        f.store("float", f.op("fadd", "float", before, total), place)
     f.ret()
+
+
+def _before(f: Function, accumulate: str, place: str) -> str:
+    return f.either(f.icmp("ne", "i64", accumulate, 0), lambda: [f.load("float", place)], lambda: ["0.0"], ["float"])[0]
 
 
 def _rest(f: Function, low: str, high: str, a: str, rows: list[str], totals: list[str]) -> list[str]:

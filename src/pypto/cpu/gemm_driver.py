@@ -257,13 +257,13 @@ class Driver:
         f.ret("i64", f.op("mul", "i64", self.packed_row_bytes(f, steps_of(f, fmt, f.arguments[1])), rows))
         f = module.function("void", f"pypto_pack_a_{fmt.kind}", parameters("piiiip", "a lda transposed m k to"))
         a, lda, is_transposed, m, k, to = f.arguments
-        values = (a, lda, is_transposed, 0, m, steps_of(f, fmt, k), m, k, to)
+        values: tuple[Operand, ...] = (a, lda, is_transposed, 0, m, steps_of(f, fmt, k), m, k, to)
         invoke(f, "i32", f"pypto_pack_a_{fmt.name}", PACK_A, *values)
         f.ret()
         f = module.function("void", f"pypto_gemm_ready_{fmt.kind}", parameters(GEMM_READY, "a m n k b b_pitch c ldc"))
         a, m, n, k, b, pitch, c, ldc = f.arguments
-        values = (a, 0, 0, m, n, k, b, c, ldc, 0, "null", "null", "null", 0, 0, pitch, 1)
-        invoke(f, "void", f"pypto_drive_{fmt.kind}", DRIVE, *values)
+        everything = (a, 0, 0, m, n, k, b, c, ldc, 0, "null", "null", "null", 0, 0, pitch, 1)
+        invoke(f, "void", f"pypto_drive_{fmt.kind}", DRIVE, *everything)
         f.ret()
         if fmt.kind == "bf16":
             self._pairs()

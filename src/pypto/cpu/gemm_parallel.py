@@ -79,8 +79,7 @@ class Job:
         offset = f.op("add", "i64", f.op("mul", "i64", row, self[10]), column)
         c = f.define(f"getelementptr i32, ptr {self[9]}, i64 {offset}")  # not inbounds: c may be null beside an epilogue
         values = (a, self[1], self[2], m, n, self[8], packed, c, self[10], self[11], scratch, self[12], self[13])
-        values = (*values, row, column, 0, 0)
-        invoke(f, "void", f"pypto_drive_{fmt.kind}", DRIVE, *values)
+        invoke(f, "void", f"pypto_drive_{fmt.kind}", DRIVE, *values, row, column, 0, 0)
 
 
 def _task(module: Module, fmt: Format, what: str) -> tuple[Function, Job, str, str]:

@@ -32,7 +32,7 @@ from typing import Any
 
 from pypto.cpu.views import Buffer, same
 from pypto.dtypes import DataType
-from pypto.ir.symbols import Scalar, mul, text
+from pypto.ir.symbols import Expression, Scalar, kind_of, mul, text
 
 
 @dataclass(eq=False)
@@ -200,6 +200,38 @@ def collapsed(nest: Nest, keep: int = 0) -> Nest:
 def permuted(nest: Nest, order: Sequence[int]) -> Nest:
     """The same nest with its axes in another order: the new axis ``i`` is the old ``order[i]``."""
     return _regrouped(nest, [[axis] for axis in order])
+
+
+def open_condition(nest: Nest) -> Expression | None:
+    """The condition of a ``where`` that is one number for the whole nest, and not known before it runs."""
+    for term in nest.needed():
+        if isinstance(term, Apply) and term.name == "where":
+            condition = term.arguments[0]
+            if isinstance(condition, Constant) and isinstance(condition.value, Expression) and kind_of(condition.value) == "bool":
+                return condition.value
+    return None
+
+
+def settled(nest: Nest, condition: Expression, holds: bool) -> Nest:
+    """The same nest where ``condition`` is known: its ``where`` is one of its two sides."""
+    axes = {axis: axis for axis in range(nest.rank)}
+    made = Nest(nest.name, nest.extents, nest.sizes, reduced=nest.reduced, guards=nest.guards)
+    renamed: dict[int, Term] = {}
+    for term in nest.terms:
+        if isinstance(term, Apply) and term.name == "where" and _is_constant(term.arguments[0], condition):
+            renamed[id(term)] = renamed[id(term.arguments[1 if holds else 2])]
+            continue
+        own = term.axes
+        if isinstance(term, Apply) and term.arguments:
+            own = frozenset().union(*(renamed[id(t)].axes for t in term.arguments))
+        renamed[id(term)] = new = _renamed(term, own, axes, renamed, tuple)
+        made.terms.append(new)
+    made.stores = [Store(s.access, renamed[id(s.term)], s.axes, s.flushes) for s in nest.stores]
+    return made
+
+
+def _is_constant(term: Term, value: Expression) -> bool:
+    return isinstance(term, Constant) and term.value is value
 
 
 def _mergeable(nest: Nest, vectors: Sequence[Sequence[Scalar]], axis: int) -> bool:
