@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -65,9 +66,12 @@ def readable(steps: Sequence[compiler.Step], full: bool = False) -> str:
 
 @contextmanager
 def watching(name: str) -> Iterator[list[compiler.Log]]:
-    """Collect the log of the first compilation of kernel ``name``, keeping every step's output."""
+    """Collect the log of the first compilation of kernel ``name``, of either level, keeping every step's output."""
+    from pypto_pro.runtime import kernel as tile_kernel
+
     logs: list[compiler.Log] = []
-    original = kernel.compile_program  # the name that a call looks up when it needs a new variant
+    original = kernel.compile_program  # the names that a call looks up when it needs a new variant
+    original_of_tiles = tile_kernel.compile_kernel
 
     def compile_and_keep(program: Any, engine: str | None = None, log: compiler.Log | None = None) -> Any:
         if program.name != name:
@@ -77,8 +81,26 @@ def watching(name: str) -> Iterator[list[compiler.Log]]:
         logs.append(kept)
         raise _Found
 
-    kernel.compile_program = compile_and_keep
+    def compile_tiles_and_keep(definition: Any, request: Any) -> Any:
+        if definition.kernel != name:
+            return original_of_tiles(definition, request)
+        start = time.perf_counter()
+        made = original_of_tiles(definition, request)
+        logs.append(_tile_log(made, 1000 * (time.perf_counter() - start)))
+        raise _Found
+
+    kernel.compile_program, tile_kernel.compile_kernel = compile_and_keep, compile_tiles_and_keep
     try:
         yield logs
     finally:
-        kernel.compile_program = original
+        kernel.compile_program, tile_kernel.compile_kernel = original, original_of_tiles
+
+
+def _tile_log(made: Any, milliseconds: float) -> compiler.Log:
+    """A compiled tile kernel as steps: the rewritten loops, what each core runs, where the tiles lie. The time is that of all of them."""
+    log = compiler.Log(keep=True)
+    if made.generated:
+        log.steps.append(compiler.Step("pipeline", made.generated, milliseconds))
+    log.steps.append(compiler.Step("core programs", made.text, milliseconds))
+    log.steps.append(compiler.Step("memory map", str(made.memory), milliseconds))
+    return log
