@@ -12,6 +12,7 @@ from pypto_pro.errors.base import (
 
 class AssignTarget(ParserSyntaxError):
     message = "cannot assign to {kind}: a target is a name, a tuple of names, an attribute or a subscript"
+    help = "bind a name first: value = …"
 
 
 class ChainedTargets(ParserSyntaxError):
@@ -21,6 +22,7 @@ class ChainedTargets(ParserSyntaxError):
 
 class AnnotatedTarget(ParserSyntaxError):
     message = "an annotated assignment needs a name as its target, got {kind}"
+    help = "write the assignment without the annotation"
 
 
 class AnnotationWithoutValue(UnsupportedFeatureError):
@@ -30,10 +32,12 @@ class AnnotationWithoutValue(UnsupportedFeatureError):
 
 class UnpackValue(ParserTypeError):
     message = "cannot unpack {got}: the right side must be a tuple"
+    help = "return a tuple from the helper, or bind one name"
 
 
 class UnpackCount(ParserTypeError):
     message = "cannot unpack {got} values into {expected} names"
+    help = "write {got} names on the left"
 
 
 class VoidValue(ParserTypeError):
@@ -43,6 +47,7 @@ class VoidValue(ParserTypeError):
 
 class NotAValue(ParserTypeError):
     message = "the right side of an assignment must be a value of the kernel, got {got}"
+    help = "call the operation as a statement of its own, without `name =`"
 
 
 class ImmutableTuple(ParserSyntaxError):
@@ -52,10 +57,12 @@ class ImmutableTuple(ParserSyntaxError):
 
 class FieldOfNothing(ParserTypeError):
     message = "cannot set '{name}': {got} has no fields"
+    help = 'make a struct: s = pl.struct("State", {name}=0), then s.{name} = …'
 
 
 class FieldLength(ParserSyntaxError):
     message = "field '{name}' expects {expected} elements, got {got}"
+    help = "pass {expected} elements, or set one: s.{name}[i] = …"
 
 
 class FieldValue(ParserTypeError):
@@ -65,6 +72,7 @@ class FieldValue(ParserTypeError):
 
 class StoreTarget(ParserTypeError):
     message = "an element can be stored into a tile, a tensor or an array field, not into {got}"
+    help = "one element: t[i, j] = value; a whole tile into a tensor: pl.store(tensor, tile, [row, column])"
 
 
 class StandaloneAttribute(UnsupportedFeatureError):
@@ -74,42 +82,52 @@ class StandaloneAttribute(UnsupportedFeatureError):
 
 class LoneExpression(UnsupportedFeatureError):
     message = "the expression `{text}` has no effect"
+    help = "bind it to a name, or remove it"
 
 
 class UnsupportedStatementType(UnsupportedFeatureError):
     message = "Unsupported statement type: {kind}"
+    help = "kernels have assignments, calls, if, for, while, with and return; move the rest outside the kernel"
 
 
 class ManyContexts(ParserSyntaxError):
     message = "one with statement opens one section"
+    help = "write one with statement for each section"
 
 
 class OtherContext(UnsupportedFeatureError):
     message = "`with {text}` is not supported: only pl.section_cube() and pl.section_vector()"
+    help = "write `with pl.section_vector():` or `with pl.section_cube():`"
 
 
 class LoopIterator(ParserSyntaxError):
     message = "a for loop runs over pl.range(…), got `{text}`"
+    help = "write `for i in pl.range(n):`"
 
 
 class RangeKeywords(ParserSyntaxError):
     message = "pl.range takes no keywords"
+    help = "write pl.range(start, stop, step)"
 
 
 class RangeCount(ParserSyntaxError):
     message = "pl.range takes one to three arguments, got {got}"
+    help = "write pl.range(stop), pl.range(start, stop) or pl.range(start, stop, step)"
 
 
 class RangeStep(ParserSyntaxError):
     message = "the step of pl.range must not be 0"
+    help = "use 1 to count up, -1 to count down"
 
 
 class RangeBound(ParserTypeError):
     message = "a bound of pl.range must be an integer scalar, got {got}"
+    help = "convert it: int(x)"
 
 
 class LoopTarget(ParserSyntaxError):
     message = "the target of a for loop must be a simple name, got `{text}`"
+    help = "write `for i in pl.range(n):` and unpack in the body"
 
 
 class LoopElse(UnsupportedFeatureError):
@@ -119,6 +137,7 @@ class LoopElse(UnsupportedFeatureError):
 
 class JumpOutsideLoop(ParserSyntaxError):
     message = "`{word}` outside a loop"
+    help = "move it into a for or while, or use if"
 
 
 class ReturnValue(ParserSyntaxError):
