@@ -141,6 +141,29 @@ def test_the_scalar_unit_races_too(golden):
     golden("sim_scalar_race", caught(errors.DataRace, program(vector=text, source=ROWS), {"source": data(1)}))
 
 
+def test_what_the_scalar_unit_writes_is_under_way():
+    text = """
+    x = tile(Vec, [8, 8], DT_FP32, 0)
+    setval(x, 0, 1.0)
+    adds(x, x, 1.0)
+    """
+    error = caught(errors.DataRace, program(vector=text), {})
+    assert "`adds` on V of AIV0" in str(error) and "`setval` on S of AIV0" in str(error)
+
+
+def test_what_the_scalar_unit_reads_it_has():
+    text = """
+    x = tile(Vec, [8, 8], DT_FP32, 0)
+    load(x, source, [0, 0])
+    sync_src(set_pipe=MTE2, wait_pipe=S, event_id=0)
+    sync_dst(set_pipe=MTE2, wait_pipe=S, event_id=0)
+    value = getval(x, 3)
+    expands(x, 1.0)
+    """
+    for seed in SEEDS:
+        simulate(program(vector=text, source=ROWS), {"source": data(1)}, seed=seed)
+
+
 def test_bar_all_orders_everything():
     text = """
     x = tile(Vec, [8, 8], DT_FP32, 0)
@@ -148,6 +171,7 @@ def test_bar_all_orders_everything():
     bar_all()
     value = getval(x, 3)
     setval(x, 0, value)
+    bar_all()
     adds(x, x, 1.0)
     bar_all()
     store(target, x, [0, 0])

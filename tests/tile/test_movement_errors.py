@@ -111,7 +111,7 @@ WRONG = {
     "store into a tile": (errors.GlobalTensorExpected, "dst must be a Tensor", lambda: check("store", vec(), vec(), ZERO)),
     "store from L1": (
         errors.MemorySpaceRefused,
-        r"src tile must be in Vec \(UB\) or L0C \(Acc\) memory",
+        r"src tile must be in Vec \(UB\) or Acc \(L0C\) memory",
         lambda: check("store", GM, mat(), ZERO),
     ),
     "store descending": (errors.OrderDescends, "order must be ascending", lambda: check("store", GM, vec(), ZERO, order=[1, 0])),
