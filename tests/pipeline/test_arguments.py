@@ -198,6 +198,16 @@ def test_first_values_have_the_type_of_what_is_kept(tmp_path, expression, first)
     assert f" value={first}," in ast.unparse(made.node)
 
 
+@pytest.mark.parametrize("order", [0, 1])
+def test_accumulators_that_begin_in_a_branch(tmp_path, order):
+    """Either order of the branches: the tile belongs to the stage alone, although another stage uses the group."""
+    arms = ["pl.load(a, k, [0, 0])", "pl.matmul_acc(a, a, a, a)"]
+    test = ["c == 0", "c > 0"][order]
+    first, second = arms[order], arms[1 - order]
+    loop = f"    for c in pl.range(0, 4):\n        if {test}:\n            {first}\n        else:\n            {second}\n"
+    pipelined(tmp_path, 2, ("    pl.load(a, k, [0, 0])\n", loop))
+
+
 def test_only_what_changes_is_kept(tmp_path):
     _, made = pipelined(tmp_path, 2, (BEFORE, "    fixed = n * 2\n"), (CALL, "            consume(fixed, out, ch2)\n"))
     text = ast.unparse(made.node)

@@ -21,7 +21,7 @@ from pypto_pro.pipeline.overlaps import overlapping
 from pypto_pro.pipeline.places import bound_names, statements, used_names
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall
 from pypto_pro.pipeline.traces import Reading, Trace
-from pypto_pro.pipeline.values import Access, Turn
+from pypto_pro.pipeline.values import Access, Step, Turn
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class _Carried:
                 if access.role == "W":
                     written.add((access.buffer, tile))
                     self.writes.append(use)
-                elif (access.buffer, tile) not in written:
+                elif (access.buffer, tile) not in written and not _begun(step, access, trace):
                     self.reads.append(use)
 
     def check(self) -> list[str]:
@@ -169,6 +169,16 @@ class _Carried:
 def check_carried(kernel: Kernel, loop: PipelineLoop, reading: Reading, counted: set[str]) -> list[str]:
     """Raises where local data would not survive the new order; returns warnings about what cannot be decided."""
     return _Carried(kernel, loop, reading, counted).check() if loop.depth > 1 else []
+
+
+def _begun(step: Step, access: Access, trace: Trace) -> bool:
+    """Whether the other side of a branch in a loop writes the tile first, as ``if c > 0: matmul_acc(...) else: matmul(...)`` does."""
+    others = {(number, 1 - side) for number, side in step.arms}
+    return step.repeated and any(
+        other.repeated and others & set(other.arms) and one.role == "W" and one.slot == access.slot
+        for other in trace.steps
+        for one in other.accesses
+    )
 
 
 def _tile(access: Access, turns: dict[int, Turn], trace: Trace) -> object:

@@ -51,6 +51,7 @@ class Expressions:
         self.stage: StageCall | None = None
         self.depth = 0
         self.picks = 0
+        self.arms: list[tuple[int, int]] = []  # branches around the present statement
         self.loops_inside = 0  # loops around the present statement inside its stage
 
     def follow(
@@ -230,7 +231,9 @@ class Expressions:
             buffer = self._matters(accesses)
             if buffer is not None and self.stage is not None:
                 raise frame.kernel.fail(PipeUnknown, node, operation=f"pl.{operation}", buffer=buffer, stage=self.stage.name)
-        self.trace.steps.append(Step(operation, pipe, tuple(accesses), sure, frame.kernel.span(node), bool(self.loops_inside)))
+        self.trace.steps.append(
+            Step(operation, pipe, tuple(accesses), sure, frame.kernel.span(node), bool(self.loops_inside), tuple(self.arms))
+        )
 
     def _matters(self, accesses: list[Access]) -> str | None:
         found = (self.reading.buffers.get(access.buffer) for access in accesses)

@@ -88,11 +88,17 @@ class Reader(Expressions):
             return
         self.value(node.test, frame, sure)
         before = dict(frame.names)
-        self.body(node.body, frame, sure=False)
+        self.arm(node, 0, node.body, frame)
         then, frame.names = frame.names, dict(before)
-        self.body(node.orelse, frame, sure=False)
+        self.arm(node, 1, node.orelse, frame)
         for name in {*then, *frame.names}:
             frame.names[name] = either(then.get(name, OTHER), frame.names.get(name, OTHER))
+
+    def arm(self, node: ast.If, side: int, statements: list[ast.stmt], frame: Frame) -> None:
+        """One side of a run-time branch."""
+        self.arms.append((id(node), side))
+        self.body(statements, frame, sure=False)
+        self.arms.pop()
 
     def _For(self, node: ast.For, frame: Frame, sure: bool) -> None:
         self.value(node.iter, frame, sure)

@@ -108,6 +108,7 @@ class Step:
     sure: bool
     place: Span
     repeated: bool = False  # may run more than once per call of its stage
+    arms: tuple[tuple[int, int], ...] = ()  # branches it stands in: number of the ``if``, 0 or 1
 
 
 @dataclass(frozen=True)
