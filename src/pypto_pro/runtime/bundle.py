@@ -1,26 +1,30 @@
-"""What a failing launch leaves behind, so that it can be run again: program, arguments, settings, message.
+"""What a failing launch leaves behind, so that it can be run again: program, sources, arguments, settings, message.
 
-``error.bundle`` is the folder; ``python <folder>/replay.py`` repeats the failure. Arguments are saved as they are after the failure: what
-the kernel only reads is what it was.
+``error.bundle`` is the folder, a note of the error names it; ``python <folder>/replay.py`` repeats the failure. It lies with the artefacts
+of the kernel (``PYPTOPRO_BUILD_DIR`` moves them, see ``artefacts``); the next failure of the same kernel replaces it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import linecache
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pypto.errors.base import UserError
+from pypto.cores.program import TileProgram, walk
+from pypto.dtypes import BY_NUMPY
 from pypto_pro.runtime import artefacts
 from pypto_pro.runtime.compilation import Compiled
 from pypto_pro.runtime.simulation import Settings
 
-LARGEST = 256 << 20  # bytes of arguments that are saved
+LARGEST = 256 << 20  # bytes of arguments that are saved; larger ones are drawn again from their shapes
+COPIED = 64 << 20  # bytes of arguments that are copied before the launch; of larger ones the state after the failure is saved
+SETTINGS = ("check", "seed", "timing", "permissive", "stop_on_assert")
 REPLAY = '''"""Runs a failed launch of '{kernel}' again."""
 
 from pathlib import Path
@@ -31,18 +35,29 @@ replay(Path(__file__).parent)
 '''
 
 
-def save(error: UserError, compiled: Compiled, values: Mapping[str, Any], block_dim: int, now: Settings) -> Path | None:
+def before(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments as they are now: a launch writes into them."""
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    if sum(value.nbytes for value in arrays.values()) > COPIED:
+        return values
+    return {**values, **{name: value.copy() for name, value in arrays.items()}}
+
+
+def save(error: Exception, compiled: Compiled, values: Mapping[str, Any], block_dim: int, now: Settings) -> Path | None:
     """Writes the bundle and tells the error where it is; None where nothing can be written."""
     root = artefacts.build_directory()
-    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-    if root is None or sum(value.nbytes for value in arrays.values()) > LARGEST:
+    if root is None:
         return None
     name = artefacts.clean(compiled.program.name)
     folder = (compiled.folder or root / name) / "failure"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder, error, compiled, arrays, _facts(values, arrays, block_dim, now))
-    except (OSError, pickle.PicklingError, TypeError, AttributeError):  # the failure itself is what matters
+        for file, content in _files(error, compiled, values, block_dim, now):
+            target = folder / file
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(content if isinstance(content, bytes) else content.encode())
+        _save_arrays(folder, values)
+    except (OSError, pickle.PicklingError, TypeError, AttributeError, UnicodeError):  # the failure itself is what matters
         return None
     error.bundle = folder  # type: ignore[attr-defined]
     if hasattr(error, "add_note"):
@@ -50,21 +65,49 @@ def save(error: UserError, compiled: Compiled, values: Mapping[str, Any], block_
     return folder
 
 
-def _facts(values: Mapping[str, Any], arrays: Mapping[str, Any], block_dim: int, now: Settings) -> dict[str, Any]:
-    plain = {name: value for name, value in values.items() if name not in arrays}
-    return {"block_dim": block_dim, "check": now.check, "seed": now.seed, "timing": now.timing, "values": plain}
-
-
-def _write(folder: Path, error: UserError, compiled: Compiled, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    (folder / "program.pickle").write_bytes(pickle.dumps(compiled.program))
-    kinds = {name: (str(value.dtype), list(value.shape)) for name, value in arrays.items()}
-    np.savez(folder / "arguments.npz", **{name: value.reshape(-1).view(np.uint8) for name, value in arrays.items()})
-    (folder / "launch.json").write_text(json.dumps({**facts, "arrays": kinds}, indent=1))
-    (folder / "error.txt").write_text(f"{error}\n", encoding="utf-8")
-    (folder / "core_programs.txt").write_text(compiled.text, encoding="utf-8")
-    (folder / "replay.py").write_text(REPLAY.format(kernel=compiled.program.name))
+def _files(
+    error: Exception, compiled: Compiled, values: Mapping[str, Any], block_dim: int, now: Settings
+) -> Iterator[tuple[str, str | bytes]]:
+    program = compiled.program
+    yield "program.pickle", pickle.dumps(program)
+    yield "launch.json", json.dumps(_facts(program, values, block_dim, now), indent=1)
+    yield "error.txt", f"{error}\n"
+    yield "core_programs.txt", compiled.text
+    yield "replay.py", REPLAY.format(kernel=program.name)
     if compiled.generated:
-        (folder / "pipeline_generated.py").write_text(compiled.generated, encoding="utf-8")
+        yield "pipeline_generated.py", compiled.generated
+    if Path(program.chip).is_file():
+        yield "chip.toml", Path(program.chip).read_bytes()
+    for file in _sources(program):
+        yield f"sources/{artefacts.clean(Path(file).name)}", "".join(linecache.getlines(file))
+
+
+def _facts(program: TileProgram, values: Mapping[str, Any], block_dim: int, now: Settings) -> dict[str, Any]:
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    kinds = {name: (str(value.dtype), list(value.shape)) for name, value in arrays.items()}
+    plain = {name: value for name, value in values.items() if name not in arrays}
+    settings = {name: getattr(now, name) for name in SETTINGS}
+    return {"chip": program.chip, "block_dim": block_dim, **settings, "values": plain, "arrays": kinds}
+
+
+def _sources(program: TileProgram) -> set[str]:
+    """The files that the kernel, its stages and helpers stand in."""
+    found: set[str] = set()
+    for core in program.cores:
+        for statement in walk(core.body):
+            place = getattr(statement, "place", None)
+            if place is not None:
+                found.update(one.file for one in (place, *place.callers))
+    return found
+
+
+def _save_arrays(folder: Path, values: Mapping[str, Any]) -> None:
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    file = folder / "arguments.npz"
+    if sum(value.nbytes for value in arrays.values()) > LARGEST:
+        file.unlink(missing_ok=True)
+    else:
+        np.savez(file, **{name: np.ascontiguousarray(value).reshape(-1).view(np.uint8) for name, value in arrays.items()})
 
 
 def replay(folder: Any, **changes: Any) -> Any:
@@ -76,9 +119,25 @@ def replay(folder: Any, **changes: Any) -> Any:
     path = Path(folder)
     facts = json.loads((path / "launch.json").read_text())
     program = pickle.loads((path / "program.pickle").read_bytes())
-    values: dict[str, Any] = dict(facts["values"])
-    with contextlib.closing(np.load(path / "arguments.npz")) as saved:
-        for name, (dtype, shape) in facts["arrays"].items():
-            values[name] = saved[name].view(np.dtype(dtype)).reshape(shape)
-    settings = {name: facts[name] for name in ("check", "seed", "timing")}
+    settings = {name: facts[name] for name in ("check", "seed", "timing", "permissive")}
+    settings["assertions"] = "stop" if facts["stop_on_assert"] else "continue"
+    if (path / "chip.toml").exists():
+        settings["chip"] = path / "chip.toml"
+    values = {**facts["values"], **_arrays(path, facts["arrays"])}
     return simulate(program, values, block_dim=facts["block_dim"], **{**settings, **changes})
+
+
+def _arrays(path: Path, kinds: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The saved arguments, or others of the same shapes where they were too large to be saved."""
+    file = path / "arguments.npz"
+    if not file.exists():
+        draw = np.random.default_rng(0)
+        return {name: _drawn(draw, np.dtype(dtype), shape) for name, (dtype, shape) in kinds.items()}
+    with contextlib.closing(np.load(file)) as saved:
+        return {name: saved[name].view(np.dtype(dtype)).reshape(shape) for name, (dtype, shape) in kinds.items()}
+
+
+def _drawn(draw: np.random.Generator, dtype: np.dtype, shape: list[int]) -> np.ndarray:
+    known = BY_NUMPY.get(dtype)
+    values = draw.standard_normal(shape, np.float32) if known is not None and known.is_float else draw.integers(0, 2, shape)
+    return values.astype(dtype)

@@ -29,6 +29,7 @@ class Printer:
 def run(compiled: Compiled, values: Mapping[str, Any], block_dim: int, observer: Any = None) -> Any:
     """Simulates a program with the settings that hold now; gives the result. Tensors are written in place."""
     now = settings()
+    given = bundle.before(values)
     try:
         return simulate(
             compiled.program,
@@ -42,11 +43,12 @@ def run(compiled: Compiled, values: Mapping[str, Any], block_dim: int, observer:
             observer=observer or Printer(),
         )
     except UserError as error:
-        bundle.save(error, compiled, values, block_dim, now)
+        bundle.save(error, compiled, given, block_dim, now)
         raise
     except InternalError as error:
         if isinstance(error.__cause__, UnboundLocalError):  # the scalar unit is a Python generator with a variable per name
             raise _unbound(compiled.program, error.__cause__) from error
+        bundle.save(error, compiled, given, block_dim, now)
         raise
 
 
