@@ -8,12 +8,11 @@ import pytest
 from pypto.cores.enums import CoreType, MemorySpace, TensorLayout
 from pypto.cores.types import Struct
 from pypto.dtypes import DataType
+from pypto.errors.tile_memory import ScalarBufferExceeded, ScalarBufferOffset
 from pypto.errors.tiles import (
     AssertionFailed,
     DumpRefused,
     ElementOutOfBounds,
-    ScalarBufferExceeded,
-    ScalarBufferOffset,
     StridesMismatch,
     ValidExtentExceeds,
     ValidExtentNotPositive,

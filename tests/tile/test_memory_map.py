@@ -13,7 +13,7 @@ from pypto.cores.types import Tile
 from pypto.diagnostics import PortabilityWarning, PyptoWarning
 from pypto.dtypes import DataType
 from pypto.errors.simulation import SpaceNotOnChip, TileMisaligned
-from pypto.errors.tiles import TileMemoryExceeded
+from pypto.errors.tile_memory import TileMemoryExceeded
 from pypto_pro.frontend.memory_map import check_memory, memory_map
 
 S, L, D = MemorySpace, TensorLayout, DataType

@@ -1,20 +1,29 @@
-"""Messages end with something to do: every class of the tensor level has a help line, and some helps follow the user's own code."""
+"""Messages end with something to do: every class of the catalogues has a help line, and some helps follow the user's own code."""
 
 import importlib
+import pkgutil
 import warnings
 
 import numpy as np
 import pytest
 
 import pypto
+import pypto.errors
+import pypto_pro.errors
 from blackbox import mistake
 from pypto.diagnostics import PortabilityWarning
 from pypto.errors.base import UserError
 
-MODULES = ("arguments", "compat", "engines", "frontend", "graph", "operations", "options", "regions", "runtime", "symbols")
+MODULES = sorted(
+    one.name
+    for package in (pypto.errors, pypto_pro.errors)
+    for one in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    if one.name != "pypto_pro.errors.base"
+)
 
-# Classes whose text is the user's own, and a base that is never raised.
-WITHOUT = {"CheckFailed", "KernelAssertion", "SyntaxMistake"}
+# Classes whose text is the user's own (or that of the check they wrap), and bases that are never raised.
+WITHOUT = {"AssertionFailed", "CheckFailed", "KernelAssertion", "PipelineMistake", "SyntaxMistake", "TileValueError"}
+WITHOUT |= {"LaunchTypeError", "LaunchValueError", "TilingTypeError", "TilingValueError", "UserError"}
 
 FP32, INT32 = pypto.DT_FP32, pypto.DT_INT32
 Number = pypto.SymbolicScalar
@@ -23,7 +32,7 @@ Rows = pypto.Tensor([pypto.DYNAMIC, 8], FP32)
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_class_has_a_help_line(name):
-    module = importlib.import_module(f"pypto.errors.{name}")
+    module = importlib.import_module(name)
     classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, UserError)]
     own = [c for c in classes if c.__module__ == module.__name__]
     assert not [c.__name__ for c in own if not c.help and c.__name__ not in WITHOUT]
@@ -92,7 +101,7 @@ def test_a_kernel_on_dynamic_tensors_warns_once():
 
 
 def test_a_run_time_one_is_not_repeated_and_the_cure_works():
-    ones = lambda rows: np.ones((rows, 8), np.float32)  # noqa: E731
+    ones = lambda rows: np.ones((rows, 8), np.float32)
 
     @pypto.frontend.jit
     def dynamic(x: pypto.Tensor([pypto.DYNAMIC, 8], FP32), y: pypto.Tensor([pypto.DYNAMIC, 8], FP32), out: Rows):

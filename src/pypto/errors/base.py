@@ -112,6 +112,7 @@ class UserError(FeError):
     code: ClassVar[int] = UNKNOWN_CODE
     message: ClassVar[str] = ""
     help: ClassVar[str | None] = None
+    about: ClassVar[str] = ""  # the parameter to point at where no fact names one
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ class MemorySpaceRefused(UserError, ValueError):
 class TileDtypeRefused(UserError, TypeError):
     code = 0xF00001
     message = "{operation}: {argument} has dtype {got}; only {expected} are supported"
+    help = "declare {argument_text!r} with a dtype of this list in its pl.TileType, or convert first: pl.cast(converted, {argument_text})"
 
 
 class TileDtypesDiffer(UserError, TypeError):
@@ -45,11 +46,13 @@ class TileDtypesDiffer(UserError, TypeError):
 class TileShapesDiffer(UserError, ValueError):
     code = 0xF00002
     message = "{operation}: {first} has shape {first_shape}, but {second} has {second_shape}"
+    help = "give both types one shape=; pl.set_validshape(tile, [rows, columns]) limits what is used of it"
 
 
 class LayoutRefused(UserError, ValueError):
     code = 0xF00002
     message = "{operation}: {argument} has layout {got}; expected {expected}"
+    help = "declare it with another layout= in its pl.TileType; left out, layout is the default of the memory"
 
 
 # -- offsets and order --------------------------------------------------------------------------------------------------------
@@ -57,28 +60,35 @@ class LayoutRefused(UserError, ValueError):
 
 class OrderNotConstant(UserError, TypeError):
     code = 0xF00001
+    about = "order"
     message = "{operation}: 'order' must be a compile-time integer list of two axes, but got {got}"
     help = "for example order=[0, 1]"
 
 
 class OrderRepeats(UserError, ValueError):
     code = 0xF00002
+    about = "order"
     message = "{operation}: order axes must be unique, but got {order}"
+    help = "name two different axes, for example order=[0, 1]"
 
 
 class OrderOutOfRange(UserError, ValueError):
     code = 0xF00002
+    about = "order"
     message = "{operation}: order axis {axis} is out of range for a tensor of rank {rank}"
+    help = "axes count from 0: order=[0, 1] are the rows and columns of a matrix"
 
 
 class OrderDescends(UserError, ValueError):
     code = 0xF00002
+    about = "order"
     message = "{operation}: order must be ascending, but got {order}"
     help = "a store never transposes; use pl.transpose before, or load with order=[1, 0]"
 
 
 class TiledOrderDescends(UserError, ValueError):
     code = 0xF00002
+    about = "order"
     message = "{operation}: descending order {order} with a tile of shape {shape}: the machine multiplies the wrong offsets"
     help = "use load with offsets in elements"
 
@@ -91,23 +101,30 @@ class TensorRankTooSmall(UserError, ValueError):
 
 class NegativeOffset(UserError, ValueError):
     code = 0xF00002
+    about = "offsets"
     message = "{operation}: negative offset is not allowed: {offset} on axis {axis}"
+    help = "offsets count from the start of the tensor: write 0 or more"
 
 
 class OffsetExceedsTensor(UserError, ValueError):
     code = 0xF00002
+    about = "offsets"
     message = "{operation}: offset {offset} exceeds tensor dim {axis} of size {size}"
     help = "offsets are absolute elements; load_tile and store_tile count in tiles"
 
 
 class OffsetExceedsSource(UserError, ValueError):
     code = 0xF00002
+    about = "offset"
     message = "{operation}: offset {offset} exceeds source shape {shape} on axis {axis}"
+    help = "start inside the source: offsets are [row, column] of its first element"
 
 
 class OffsetExceedsTarget(UserError, ValueError):
     code = 0xF00002
+    about = "offset"
     message = "{operation}: offset {offset} is out of range for a target of shape {shape} on axis {axis}"
+    help = "start inside the target: offsets are [row, column] of its first element"
 
 
 class WindowLeavesTensor(UserError, IndexError):
@@ -151,7 +168,9 @@ class WrongCore(UserError, ValueError):
 
 class CoreModeNeedsAcc(UserError, ValueError):
     code = 0xF00002
+    about = "acc_to_vec_mode"
     message = "move: acc_to_vec_mode is for Acc -> Vec, but this move goes {source} -> {target}"
+    help = "leave acc_to_vec_mode out"
 
 
 class ConversionUnsupported(UserError, TypeError):
@@ -159,6 +178,7 @@ class ConversionUnsupported(UserError, TypeError):
     message = (
         "{operation}: Acc tiles of dtype {source} do not support a {target} destination {scaled} scale; possible: {possible}"
     )
+    help = "declare the destination with one of the possible types, or convert later: pl.cast(out, tile) on a vector core"
 
 
 class FixpipeOnly(UserError, ValueError):
@@ -169,12 +189,16 @@ class FixpipeOnly(UserError, ValueError):
 
 class PhaseInvalid(UserError, ValueError):
     code = 0xF00002
+    about = "phase"
     message = "{operation}: phase is invalid: {got}; expected a member of pl.{expected}"
+    help = "write phase=pl.{expected}.…, or leave phase out"
 
 
 class AtomicUnsupported(UserError, TypeError):
     code = 0xF00001
+    about = "atomic"
     message = "{operation}: AtomicAdd does not support dtype {got}; possible: {possible}"
+    help = "add into a tensor of one of these types, or leave atomic out and add with pl.add before the store"
 
 
 class NzStore(UserError, ValueError):
@@ -203,17 +227,23 @@ class MxScaleTensor(UserError, ValueError):
 
 class EventOutOfRange(UserError, ValueError):
     code = 0xF00002
+    about = "event_id"
     message = "{operation}: Event ID must be in range [0, {last}], got {got}"
+    help = "events are numbered per pair of pipes: use 0 to {last}"
 
 
 class CrossCoreEventOutOfRange(UserError, ValueError):
     code = 0xF00002
+    about = "event_id"
     message = "{operation}: event_id must be in [0, {events}), got {got}"
+    help = "events count from 0: use one below {events}; an event is free again when it has been waited for"
 
 
 class MutexOutOfRange(UserError, ValueError):
     code = 0xF00002
+    about = "mutex_id"
     message = "{operation}: mutex_id must be in [0, {last}], got {got}"
+    help = "use mutex_id=0 to {last}"
 
 
 class MutexNotOnChip(UserError, ValueError):
@@ -225,6 +255,7 @@ class MutexNotOnChip(UserError, ValueError):
 class PipeRefused(UserError, ValueError):
     code = 0xF00002
     message = "{operation}: {argument} {got} does not exist on the {core} core; possible: {possible}"
+    help = "pick one of these pipes, for example {argument}=pl.PipeType.V on vector cores, pl.PipeType.M on cube cores"
 
 
 class SamePipe(UserError, ValueError):
@@ -241,12 +272,16 @@ class SyncAllWorkspaces(UserError, ValueError):
 
 class CacheOffset(UserError, TypeError):
     code = 0xF00001
+    about = "offset"
     message = "dcci: offset must be {expected}, but got {got}"
+    help = "for example offset=0, or one offset per axis: [0, 0]"
 
 
 class TooManyMutexIds(UserError, ValueError):
     code = 0xF00002
+    about = "mutex_ids"
     message = "{operation}: {got} mutex ids were given, but max_mutex_id is {limit}"
+    help = "pass fewer ids, or raise max_mutex_id"
 
 
 # -- debugging and descriptors ------------------------------------------------------------------------------------------------
@@ -255,27 +290,33 @@ class TooManyMutexIds(UserError, ValueError):
 class FormatNotText(UserError, TypeError):
     code = 0xF00001
     message = "{operation}: the format must be a literal string, but got {got}"
+    help = 'write the text in place: pl.printf("%d\\n", x)'
 
 
 class FormatDirective(UserError, ValueError):
     code = 0xF00002
+    about = "format_str"
     message = (
         "{operation}: format directive '{directive}' is invalid; possible: %d %i %u %x %f %p with flags, width and precision"
     )
+    help = 'for example "%d" for integers, "%.3f" for floats'
 
 
 class FormatCount(UserError, ValueError):
     code = 0xF00002
     message = "{operation}: format expects {expected} scalar arguments, but got {got}"
+    help = "pass one scalar per directive, {expected} here"
 
 
 class FormatType(UserError, TypeError):
     code = 0xF00001
     message = "{operation}: %{conversion} takes {expected}, but argument {position} is {got}"
+    help = "use %d for integers, %u for unsigned ones, %f for floats, %p for pointers"
 
 
 class AssertionCondition(UserError, TypeError):
     code = 0xF00001
+    about = "condition"
     message = "pto_assert: the condition must be a scalar BOOL, but is {got}"
     help = "write a comparison, for example n > 0"
 
@@ -293,38 +334,51 @@ class DumpRefused(UserError, ValueError):
 
 class ElementContainer(UserError, TypeError):
     code = 0xF00001
+    about = "container"
     message = "{operation}: scalars are read from and written to Vec tiles and Tensors, but got {kind}"
     help = "fields of a struct are read as s.name"
 
 
 class ElementStorageOnly(UserError, TypeError):
     code = 0xF00001
+    about = "container"
     message = "{operation}: dtype {got} is for storage only; it has no scalars"
+    help = "convert the tile first: pl.cast(converted, tile) into fp16 or fp32"
 
 
 class ElementOutOfBounds(UserError, IndexError):
     code = 0xF00008
+    about = "offset"
     message = "{operation}: element {offset} is out of bounds of a container of {size} elements"
+    help = "elements count from 0, up to the one before {size}; tile.shape and tensor.shape give the extents"
 
 
 class ElementRank(UserError, ValueError):
     code = 0xF00002
+    about = "offset"
     message = "{operation}: {needs}{got} indices but container has rank {rank}"
+    help = "pass one index per axis: {rank} here"
 
 
 class ElementIndexKind(UserError, TypeError):
     code = 0xF00001
+    about = "offset"
     message = "{operation}: the index must be an integer scalar, but is {got}"
+    help = "write an integer, a loop variable, or int(x)"
 
 
 class ValidExtentNotPositive(UserError, ValueError):
     code = 0xF00002
+    about = "valid_shape"
     message = "set_validshape: {axis} must be positive, but is {extent}"
+    help = "skip the work of an empty tail with an if, or set at least 1"
 
 
 class ValidExtentExceeds(UserError, ValueError):
     code = 0xF00002
+    about = "valid_shape"
     message = "set_validshape: {extent} exceeds tile {axis} {size}"
+    help = "limit the extent of a tail: pl.min(rest, {size})"
 
 
 class ValidExtentConstant(UserError, ValueError):
@@ -337,25 +391,3 @@ class StridesMismatch(UserError, ValueError):
     code = 0xF00002
     message = "set_stride: {problem}"
     help = "give [row stride, column stride] in elements for the last two axes"
-
-
-# -- memory -------------------------------------------------------------------------------------------------------------------
-
-
-class TileMemoryExceeded(UserError, ValueError):
-    code = 0xF00002
-    message = (
-        "the tiles of '{kernel}' exceed {space} of the {chip}: they reach byte {used}, {excess} more than the {capacity} there"
-    )
-
-
-class ScalarBufferExceeded(UserError, ValueError):
-    code = 0xF00002
-    message = (
-        "{operation}: {bytes} bytes of struct '{struct}' at offset {offset} exceed the {capacity} bytes that the cores share"
-    )
-
-
-class ScalarBufferOffset(UserError, ValueError):
-    code = 0xF00002
-    message = "{operation}: offset {offset} must be a multiple of 4 and not negative; structs cross in words of 4 bytes"

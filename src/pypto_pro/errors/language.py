@@ -15,6 +15,7 @@ class OutsideKernel(UserError, RuntimeError):
 class UnknownLanguageName(UserError, AttributeError):
     code = 0xF00004
     message = "pl has no name '{name}'{nearest}"
+    help = "dir(pypto_pro.language) lists what there is"
 
 
 class RegisterLevel(UnsupportedFeatureError):

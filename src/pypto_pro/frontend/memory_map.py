@@ -17,7 +17,7 @@ from pypto.cores.text import type_text
 from pypto.cores.types import Tile
 from pypto.diagnostics import Span, warn
 from pypto.errors.simulation import SpaceNotOnChip, TileMisaligned
-from pypto.errors.tiles import TileMemoryExceeded
+from pypto.errors.tile_memory import TileMemoryExceeded
 from pypto.sim.capacity import bytes_of, tiles_of
 
 LINE_BYTES = 32  # rows and columns of plain UB tiles fill whole lines (tile API section 6.3)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pypto.cores.enums import PipeType
 from pypto.cores.types import Struct
-from pypto.errors.tiles import ScalarBufferExceeded, ScalarBufferOffset
+from pypto.errors.tile_memory import ScalarBufferExceeded, ScalarBufferOffset
 from pypto.ops.tile.checks import operand
 from pypto.ops.tile.table import StaticCall, StaticOperand, TileOperation, positional, register
 

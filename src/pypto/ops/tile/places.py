@@ -17,6 +17,7 @@ from pypto.errors.base import UserError
 from pypto.ops.tile.table import find
 
 NAMING = ("argument", "keyword", "first", "second")  # facts that hold the name of a parameter, what to point at first
+POSITIONS = {"dst": 0, "src": 1}  # what messages call the sides of a transfer, whatever its parameters are called
 
 
 def pointed(error: UserError, place: Span | None) -> Span | None:
@@ -24,7 +25,8 @@ def pointed(error: UserError, place: Span | None) -> Span | None:
     call = _call_at(place, error.facts.get("operation"))
     if place is None or call is None:
         return place
-    nodes = {fact: node for fact in NAMING if (node := _argument(call, error.facts.get(fact))) is not None}
+    names = {fact: error.facts.get(fact) or "" for fact in NAMING} | {"about": error.about}
+    nodes = {fact: node for fact, name in names.items() if (node := _argument(call, name)) is not None}
     for fact, node in nodes.items():
         error.facts[f"{fact}_text"] = ast.unparse(node)
     return _inside(place, next(iter(nodes.values()))) if nodes else place
@@ -50,14 +52,15 @@ def _called(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _argument(call: ast.Call, name: str | None) -> ast.expr | None:
+def _argument(call: ast.Call, name: str) -> ast.expr | None:
     """What the call gives to a parameter, by name or by position."""
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
     row = find(_called(call.func))
     names = [parameter.name for parameter in row.positional] if row else []
-    return call.args[names.index(name)] if name in names[: len(call.args)] else None
+    at = names.index(name) if name in names else POSITIONS.get(name.partition(" ")[0], len(call.args))
+    return call.args[at] if at < len(call.args) else None
 
 
 def _inside(place: Span, node: ast.expr) -> Span:
