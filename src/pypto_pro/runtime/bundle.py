@@ -25,6 +25,7 @@ from pypto_pro.runtime.simulation import Settings
 LARGEST = 256 << 20  # bytes of arguments that are saved; larger ones are drawn again from their shapes
 COPIED = 64 << 20  # bytes of arguments that are copied before the launch; of larger ones the state after the failure is saved
 SETTINGS = ("check", "seed", "timing", "permissive", "stop_on_assert")
+_SAVED = "argument_"  # keeps names of parameters apart from those of numpy.savez
 REPLAY = '''"""Runs a failed launch of '{kernel}' again."""
 
 from pathlib import Path
@@ -107,7 +108,8 @@ def _save_arrays(folder: Path, values: Mapping[str, Any]) -> None:
     if sum(value.nbytes for value in arrays.values()) > LARGEST:
         file.unlink(missing_ok=True)
     else:
-        np.savez(file, **{name: np.ascontiguousarray(value).reshape(-1).view(np.uint8) for name, value in arrays.items()})
+        flat = {_SAVED + name: np.ascontiguousarray(value).reshape(-1).view(np.uint8) for name, value in arrays.items()}
+        np.savez(file, **flat)  # type: ignore[arg-type]
 
 
 def replay(folder: Any, **changes: Any) -> Any:
@@ -134,7 +136,7 @@ def _arrays(path: Path, kinds: Mapping[str, Any]) -> dict[str, np.ndarray]:
         draw = np.random.default_rng(0)
         return {name: _drawn(draw, np.dtype(dtype), shape) for name, (dtype, shape) in kinds.items()}
     with contextlib.closing(np.load(file)) as saved:
-        return {name: saved[name].view(np.dtype(dtype)).reshape(shape) for name, (dtype, shape) in kinds.items()}
+        return {name: saved[_SAVED + name].view(np.dtype(dtype)).reshape(shape) for name, (dtype, shape) in kinds.items()}
 
 
 def _drawn(draw: np.random.Generator, dtype: np.dtype, shape: list[int]) -> np.ndarray:
