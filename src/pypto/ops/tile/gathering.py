@@ -73,11 +73,9 @@ def checked_indices(call: Running, position: int, indices: np.ndarray, tile: Til
         raise IndexLeavesTile(
             operation=call.operation,
             index=int(flat[row, column]),
-            row=row,
-            column=column,
+            **{"row": row, "column": column, "width": width},
             argument=name_of(call, 2),
             data=name_of(call, position),
-            width=width,
             expected=f"which has {rows} x {columns} elements in rows of {width}",
         )
     return flat
@@ -220,9 +218,8 @@ def gather_blocks(call: Running) -> None:
     starts = offsets.read().reshape(-1)[:count].astype(np.int64)
     wrong = np.flatnonzero(starts % BLOCK != 0)
     if wrong.size:
-        at = int(wrong[0])
-        place = {"row": at // offsets.columns, "column": at % offsets.columns}
-        raise BlockOffset(operation=call.operation, argument="offsets", offset=int(starts[at]), **place)
+        row, column = divmod(at := int(wrong[0]), offsets.columns)
+        raise BlockOffset(operation=call.operation, argument="offsets", offset=int(starts[at]), row=row, column=column)
     elements = starts[:, None] // size + np.arange(BLOCK // size)
     indices = elements.reshape(out.rows, blocks * BLOCK // size)[:, : out.columns]
     out.write(flat_elements(src)[checked_indices(call, 1, indices, src, src.rows, src.columns)])
