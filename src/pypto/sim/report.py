@@ -64,7 +64,8 @@ class Report:
             record = record[4]
         first = _Access(where, record[2], record[3], role, record[1] == FOREIGN)
         second = _Access(here, call, target, my_role, False)
-        if _comes_too_early(where, queue, role, my_role) or _came_too_early(where, role, my_role):
+        early = role == WRITE and my_role == READ and not first.foreign and _turns_ahead(record[2], call)
+        if early or _comes_too_early(where, queue, role, my_role) or _came_too_early(where, role, my_role):
             first, second = second, first
         key = ("race", *sorted((first.call.site.index, second.call.site.index)), domain.label)
         alone = queue.index == record[0] and record[1] != FOREIGN  # two loads: a reader between them says more
@@ -145,6 +146,11 @@ class _Access:
     def text(self) -> str:
         call = self.call
         return f"`{call.site.operation}` on {call.where}, which {VERBS[self.role]} '{self.target.name}'"
+
+
+def _turns_ahead(write: Call, read: Call) -> bool:
+    """The write belongs to a later turn of the loops around both: what the read was to see is gone."""
+    return bool(write.site.loops) and write.site.loops == read.site.loops and write.iteration > read.iteration
 
 
 def _comes_too_early(where: Footprint, queue: Any, role: int, my_role: int) -> bool:
