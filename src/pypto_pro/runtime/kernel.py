@@ -112,7 +112,7 @@ class TileKernel:
         values, shapes = self._values(signature, given)
         compiled = self._chosen(specialisation, shapes, values, launch.block_dim)
         self.last_compiled = compiled
-        others: dict[int, float] = {}
+        others: dict[int | str, float] = {}
         if self.definition.pipeline is not None:
             others = predictions(functools.partial(self.compiled_for, specialisation, shapes), values, launch.block_dim)
         try:

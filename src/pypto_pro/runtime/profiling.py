@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from pypto.errors.base import UserError
 from pypto.sim.result import Simulation
+from pypto_pro.pipeline.bound import bound
 from pypto_pro.runtime.compilation import Compiled
 from pypto_pro.runtime.running import CANDIDATES, cycles_of
 
@@ -22,11 +23,12 @@ _launches: ContextVar[list[Launched] | None] = ContextVar("pypto_pro_profile", d
 
 @dataclass
 class Launched:
-    """One launch. ``others``: simulated cycles by preload, for kernels with a pipeline; preloads that are refused are left out."""
+    """One launch. ``others``: simulated cycles by preload, for kernels with a pipeline, and their ``bound``: the slower core if it
+    never waited for the other one. Preloads that are refused are left out."""
 
     kernel: str
     report: Simulation
-    others: Mapping[int, float]
+    others: Mapping[int | str, float]
 
     def __str__(self) -> str:
         """The text report and, with a pipeline, a line per preload with its gain over the serial form."""
@@ -49,20 +51,20 @@ def profiling() -> Iterator[list[Launched]]:
         _launches.reset(token)
 
 
-def predictions(compile_for: Callable[[int], Compiled], values: Mapping[str, Any], block_dim: int) -> dict[int, float]:
-    """Simulated cycles by preload on copies of the arguments; nothing when no profile is being made."""
+def predictions(compile_for: Callable[[int], Compiled], values: Mapping[str, Any], block_dim: int) -> dict[int | str, float]:
+    """Simulated cycles by preload on copies of the arguments, and the bound; nothing when no profile is being made."""
+    found: dict[int | str, float] = {}
     if _launches.get() is None:
-        return {}
-    found = {}
+        return found
     for preload in CANDIDATES:
-        try:
+        with suppress(UserError):  # too deep for the slots, or too few event ids
             found[preload] = cycles_of(compile_for(preload), values, block_dim)
-        except UserError:  # too deep for the slots, or too few event ids
-            continue
+    with suppress(UserError):  # without events the data are nonsense; a kernel that branches on them may fail
+        found["bound"] = bound(compile_for(0).program, values, block_dim).cycles
     return found
 
 
-def note(kernel: str, report: Simulation, others: Mapping[int, float]) -> None:
+def note(kernel: str, report: Simulation, others: Mapping[int | str, float]) -> None:
     """Adds a launch to the profile that is being made."""
     launches = _launches.get()
     if launches is not None:
