@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from pypto.diagnostics import Span, _carets
-from pypto.errors.base import UNKNOWN_CODE, UserError
+from pypto.errors.base import UNKNOWN_CODE, Facts, UserError
 
 
 class Location(dict):
@@ -96,7 +96,7 @@ class ParserError(UserError, RuntimeError):
 
 def _rebuild(cls: type[ParserError], place: Any, notes: Any, advice: Any, facts: dict[str, Any], state: dict[str, Any]) -> Any:
     made = cls(state["message"], span=place, notes=notes, advice=advice, hint=state["given_hint"], note=state["note"])
-    made.facts = facts
+    made.facts = Facts(facts)
     return made
 
 
