@@ -29,7 +29,8 @@ def pointed(error: UserError, place: Span | None) -> Span | None:
     nodes = {fact: node for fact, name in names.items() if (node := _argument(call, name)) is not None}
     for fact, node in nodes.items():
         error.facts[f"{fact}_text"] = ast.unparse(node)
-    return _inside(place, next(iter(nodes.values()))) if nodes else place
+    meant = next((node for fact, node in nodes.items() if fact != "second"), None)
+    return _inside(place, meant) if meant is not None else place
 
 
 def _call_at(place: Span | None, operation: str | None) -> ast.Call | None:
