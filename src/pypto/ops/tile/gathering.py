@@ -73,7 +73,9 @@ def checked_indices(call: Running, position: int, indices: np.ndarray, tile: Til
         raise IndexLeavesTile(
             operation=call.operation,
             index=int(flat[row, column]),
-            **{"row": row, "column": column, "width": width},
+            row=row,
+            column=column,
+            width=width,
             argument=name_of(call, 2),
             data=name_of(call, position),
             expected=f"which has {rows} x {columns} elements in rows of {width}",

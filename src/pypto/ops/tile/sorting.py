@@ -240,8 +240,13 @@ def check_merge(call: StaticCall) -> None:
     for position in positions:
         distinct(2, position)(call)
     if len(positions) > 4:
-        facts = {"keyword": "the number of sources", "expected": "2 to 4", "got": len(positions)}
-        raise VectorKeywordRange(operation=call.operation, example="four into one tile, then that one and the rest", **facts)
+        raise VectorKeywordRange(
+            operation=call.operation,
+            keyword="the number of sources",
+            expected="2 to 4",
+            got=len(positions),
+            example="four into one tile, then that one and the rest",
+        )
 
 
 register(
