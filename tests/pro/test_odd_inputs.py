@@ -31,3 +31,16 @@ def test_one_column_of_wide_rows_is_negated(dtype):
     out = np.zeros_like(x)
     negative[None, 1, {"x": kind, "out": kind}](x, out)
     assert np.array_equal(out, x * x.dtype.type(-1) if dtype[0] != "U" else ~x + x.dtype.type(1))
+
+
+@pl.jit
+def constants(out: pl.Tensor[[3], pl.DT_INT64]):
+    out[0] = pl.const(300, pl.DT_INT8)
+    out[1] = pl.const(-1, pl.DT_UINT16)
+    out[2] = pl.const(7, pl.DT_INT32)
+
+
+def test_a_constant_has_the_values_of_its_type():
+    out = np.zeros(3, np.int64)
+    constants(out)
+    assert out.tolist() == [44, 65535, 7]

@@ -10,6 +10,7 @@ from typing import Any
 from pypto.cores.enums import PipeType
 from pypto.cores.program import Constant, Instruction, System
 from pypto.dtypes import DataType
+from pypto.elements import element_value
 from pypto_pro.errors.calls import (
     CompileTimeShape,
     ConstArguments,
@@ -228,7 +229,7 @@ def typed_constant(reader: Any, node: ast.Call) -> Number:
     if not isinstance(dtype, Static) or not isinstance(dtype.value, DataType):
         raise ConstArguments(reason=f"`{ast.unparse(node.args[1])}` is not a dtype")
     kind = float if dtype.value.is_float else bool if dtype.value is DataType.DT_BOOL else int
-    return Number(Constant(kind(value.value), dtype.value), dtype.value)
+    return Number(Constant(element_value(kind(value.value), dtype.value), dtype.value), dtype.value)
 
 
 def _system(name: str) -> Callable[..., Number]:
