@@ -1,7 +1,7 @@
 """Bands whose rows run along the lanes: maxima and sums over a row are then vertical.
 
     matmul s = q @ kᵀ; nest p = softmax(s); matmul o = p @ v; nest r = r·decay + o
-    →  for every 32 rows: sᵀ = k @ qᵀ; down the columns: pᵀ; oᵀ = vᵀ @ pᵀ; rᵀ = rᵀ·decay + oᵀ
+    →  for every 64 rows: sᵀ = k @ qᵀ; down the columns: pᵀ; oᵀ = vᵀ @ pᵀ; rᵀ = rᵀ·decay + oᵀ
 
 A row that lies along the lanes needs ``log2 16`` shuffles for each maximum and each sum, one waiting for the other; turned, 16 rows
 go through a column of one vector. Buffers of the band, and local ones that all users walk row by row (``r``), are laid out with the rows
@@ -102,6 +102,8 @@ def _shared(band: BandItem, items: list[Item]) -> set[Buffer] | None:
                 return None
             if access.buffer not in band.private:
                 found.add(access.buffer)
+    if any(m.a.buffer in found or m.b.buffer in found for m in products):
+        return None
     return found if all(_can_turn(buffer, band, items) for buffer in found) else None
 
 
