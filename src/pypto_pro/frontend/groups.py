@@ -72,7 +72,7 @@ def make_tile(reader: Any, node: ast.Call) -> TileHandle:
 def _tile_type(arguments: Arguments) -> Tile:
     first = arguments.optional("tile_type", 0)
     if first is None:
-        raise MakeTileFirst(got="no positional argument (got no positional argument)")
+        raise MakeTileFirst(got="no positional argument")
     if not isinstance(first, Static) or not isinstance(first.value, TileType):
         raise MakeTileFirst(got=describe(first))
     try:

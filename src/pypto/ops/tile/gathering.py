@@ -1,7 +1,6 @@
 """Gather, scatter and histogram on pipe V (tile API section 3.6).
 
-A flat index counts elements of a tile's physical shape row by row. An index outside the valid region of what it reads, or
-outside the tile that it writes, is an error at the instruction.
+A flat index counts elements of the physical shape. One outside what is valid, or outside the tile, is an error at the instruction.
 """
 
 from __future__ import annotations
