@@ -128,3 +128,57 @@ def test_what_is_turned_and_kept(tmp_path):
     assert "over [64, 128], reduces 0" in texts[0]
     assert "nest clear over" in texts[0] and "v_packed_flags" in texts[0] and "q_packed_flags" in texts[0]
     assert host().compiled
+
+
+@pytest.mark.parametrize("use", ["scores", "weights", "weights in a product", "result in a product", "sums"])
+@pytest.mark.parametrize("dtype", [FP32, BF16], ids=str)
+def test_what_else_reads_a_band(use, dtype):
+    """Values of a band that something outside it, or another product, reads in rows."""
+    rows, columns, size = 96, 128, 64
+
+    @pypto.frontend.jit
+    def kernel(q, k, v, out, more):
+        heads = q.shape[0]
+        pypto.set_vec_tile_shapes(64, 64)
+        pypto.set_cube_tile_shapes([64, 64], [64, 64], [64, 64])
+        for h in pypto.loop(heads, name="head", idx_name="h"):
+            query = pypto.reshape(q[h : h + 1, :, :], [rows, size])
+            keys = pypto.reshape(k[h : h + 1, :, :], [columns, size])
+            values = pypto.reshape(v[h : h + 1, :, :], [columns, size])
+            scores = pypto.matmul(query, keys, pypto.DT_FP32, b_trans=True) * 0.3
+            weights = pypto.exp(scores - pypto.amax(scores, -1, True))
+            total = pypto.sum(weights, -1, True)
+            narrow = pypto.cast(weights, v.dtype)
+            result = pypto.matmul(narrow, values, pypto.DT_FP32) / total
+            out[h : h + 1, :, :] = pypto.reshape(pypto.cast(result, out.dtype), [1, rows, size])
+            if use == "scores":
+                extra = scores
+            elif use == "weights":
+                extra = weights + pypto.cast(narrow, pypto.DT_FP32)
+            elif use == "weights in a product":
+                extra = pypto.matmul(narrow, narrow, pypto.DT_FP32, a_trans=True)[0:96, :]
+            elif use == "result in a product":
+                extra = pypto.matmul(pypto.cast(result, v.dtype), values, pypto.DT_FP32, b_trans=True)
+            else:
+                extra = scores + total
+            more[h : h + 1, :, :] = pypto.reshape(extra, [1, rows, columns])
+
+    random = np.random.default_rng(8)
+    q, k, v = (random.standard_normal((3, n, size)).astype(dtype) for n in (rows, columns, columns))
+    out, more = np.empty_like(q), np.full((3, rows, columns), np.nan, np.float32)
+    kernel(q, k, v, out, more)
+    wide = [x.astype(np.float64) for x in (q, k, v)]
+    scores = np.einsum("hqd,hkd->hqk", wide[0], wide[1]) * 0.3
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    total = weights.sum(-1, keepdims=True)
+    result = np.einsum("hqk,hkd->hqd", weights / total, wide[2])
+    extra = {
+        "scores": scores,
+        "weights": 2 * weights,
+        "weights in a product": np.einsum("hqi,hqj->hij", weights, weights)[:, :96],
+        "result in a product": np.einsum("hqd,hkd->hqk", result, wide[2]),
+        "sums": scores + total,
+    }[use]
+    bound = 2e-2 if dtype is BF16 else 1e-5
+    np.testing.assert_allclose(out.astype(np.float64), result, rtol=bound, atol=3 * bound)
+    np.testing.assert_allclose(more, extra, rtol=bound, atol=10 * bound)
