@@ -29,6 +29,7 @@ class Row:
     targets: dict[str, float] = field(default_factory=dict)  # peer -> least ratio (peer time / our time)
     bytes: float = 0.0  # memory traffic, for the share of a copy
     flops: float = 0.0
+    limit: float = 0.0  # seconds it may take, where there is a limit instead of a peer
 
 
 def compiled(function: Callable[..., object]) -> Callable[..., object]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,7 @@ def simulate(
         needed=needed,
     )
     try:
-        with np.errstate(all="ignore"):  # infinities and NaN are values here
+        with np.errstate(all="ignore"), garbage_of_its_own():  # infinities and NaN are values here
             machine.run(arguments)
         report.finish()
     except UserError as error:
@@ -70,6 +72,19 @@ def simulate(
         error.simulation = _result(machine)  # type: ignore[attr-defined]
         raise
     return _result(machine)
+
+
+@contextmanager
+def garbage_of_its_own() -> Iterator[None]:
+    """Collections of garbage look at what the run makes only: a run makes many objects, and the process may hold many more."""
+    if gc.get_freeze_count():  # somebody has frozen the heap and wants it to stay so
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _result(machine: Machine) -> Simulation:

@@ -18,8 +18,9 @@ DTYPES = {  # element type, that of the result, and the same in torch
 }
 
 
-def make(dtype, result, turned=False):
-    """``turned``: b holds one row per column of the result."""
+def make(dtype, result, turned=False, shape=(M, N, K)):
+    """``turned``: b holds one row per column of the result. ``shape``: rows, columns and depth of a tile."""
+    M, N, K = shape
     right_layout = pl.ZN if turned else pl.NZ
 
     @pl.jit()
@@ -35,7 +36,7 @@ def make(dtype, result, turned=False):
             right_type = pl.TileType(shape=[K, N], dtype=dtype, target_memory=RIGHT, layout=pl.ZN)
             sum_type = pl.TileType(shape=[M, N], dtype=result, target_memory=ACC, fractal=1024)
             a_tiles = pl.make_tile_group(type=a_type, addrs=0x0000, mutex_ids=[0, 1])
-            b_tiles = pl.make_tile_group(type=b_type, addrs=0x8000, mutex_ids=[2, 3])
+            b_tiles = pl.make_tile_group(type=b_type, addrs=0x10000, mutex_ids=[2, 3])
             lefts = pl.make_tile_group(type=left_type, addrs=0x0000, mutex_ids=[4, 5])
             rights = pl.make_tile_group(type=right_type, addrs=0x0000, mutex_ids=[6, 7])
             sums = pl.make_tile_group(type=sum_type, addrs=0x0000, mutex_ids=[8, 9])
