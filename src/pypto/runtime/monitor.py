@@ -57,7 +57,7 @@ class Monitor:
     def pause(self) -> float | None:
         """Seconds until the next look; None: nothing will ever be said."""
         least = min((x for x in (self.interval, *self.limits.values()) if x), default=0.0)
-        return min(least, 1.0) if least else None
+        return min(least, 1.0) / 4 if least else None
 
     def look(self, which: str, what: str, seconds: float, option: str) -> None:
         limit = self.limits[which]
