@@ -24,7 +24,7 @@ SPLIT = pl.AccToVecMode.DualModeSplitM
 
 
 def make(side, slots, states):
-    """Blocks of ``side`` queries and keys of ``side`` elements; ``slots`` tiles a channel; ``states`` iterations between second and fourth."""
+    """Square blocks of ``side``; ``slots`` tiles a channel; ``states`` iterations between second and fourth."""
     half_side, head = side // 2, side
 
     def part_of(half, height):
