@@ -21,6 +21,25 @@ SCALAR_BUFFER_BYTES = 256  # tile API section 6.1: usually
 WORD = 4
 
 
+class Spare:
+    """Arrays of blocks that are over: a launch of many blocks needs the memories of one."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[tuple[int, np.dtype], list[np.ndarray]] = {}
+
+    def take(self, size: int, dtype: Any, value: Any) -> np.ndarray:
+        """An array full of ``value``."""
+        found = self.arrays.get((size, np.dtype(dtype)))
+        if not found:
+            return np.full(size, value, dtype)
+        array = found.pop()
+        array.fill(value)
+        return array
+
+    def give(self, array: np.ndarray) -> None:
+        self.arrays.setdefault((len(array), array.dtype), []).append(array)
+
+
 class Group:
     """One block. ``index`` is its number; memories appear when a tile is first declared in them."""
 
@@ -53,8 +72,20 @@ class Group:
         size = max(memory.bytes, self.machine.needed.get(space, 0))
         owner = f"AIV{subblock}" if space is MemorySpace.Vec else "AIC"
         watched = self.machine.watched
-        domain = Domain(f"{memory.name} of {owner}{self.suffix}", size, self.machine.report, on_chip=True) if watched else None
-        return np.full(size, POISON, np.uint8), domain
+        spare = self.machine.spare
+        domain = None
+        if watched:
+            label = f"{memory.name} of {owner}{self.suffix}"
+            domain = Domain(label, size, self.machine.report, on_chip=True, defined=spare.take(size, np.bool_, False))
+        return spare.take(size, np.uint8, POISON), domain
+
+    def leave(self) -> None:
+        """The block is over: the next one has the memories. Calls that are kept for reports still know their tiles, not the bytes."""
+        for data, domain in self.memories.values():
+            self.machine.spare.give(data)
+            if domain is not None:
+                self.machine.spare.give(domain.defined)
+        self.memories.clear()
 
     # -- cross-core counters (tile API section 4.4) ---------------------------------------------------------------------------
 

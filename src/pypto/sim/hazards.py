@@ -23,14 +23,15 @@ ANYONE = -1  # key of records that an earlier block left
 class Domain:
     """One memory: ``label`` for reports, ``size`` in bytes, ``chip`` memory starts undefined, global memory does not."""
 
-    def __init__(self, label: str, size: int, report: Any, *, on_chip: bool) -> None:
+    def __init__(self, label: str, size: int, report: Any, *, on_chip: bool, defined: np.ndarray | None = None) -> None:
         self.label, self.report, self.on_chip = label, report, on_chip
         self.known: dict[tuple[Piece, ...], Footprint] = {}
+        self.touched: list[Footprint] = []  # in this block
         self.written = on_chip  # what nobody writes needs no comparison
         self.page = max(size // PAGES, 1)
         self.pages: dict[int, list[Footprint]] = {}
         self.wide: list[Footprint] = []
-        self.defined = np.zeros(size if on_chip else 0, np.bool_)
+        self.defined = np.zeros(size if on_chip else 0, np.bool_) if defined is None else defined
 
     def footprint(self, pieces: tuple[Piece, ...]) -> Footprint:
         """The one record of these bytes."""
@@ -40,6 +41,7 @@ class Domain:
             found.defined = not self.on_chip or found.low == found.high
             if self.written:
                 self._introduce(found)
+        self.touched.append(found)
         return found
 
     def first_write(self) -> None:
@@ -149,12 +151,13 @@ class Domain:
 
     def end_block(self) -> None:
         """Blocks run at the same time unless they meet: no record of this one is ordered before anything of the next."""
-        for one in self.known.values():
+        for one in self.touched:
             if one.writer is not None:
                 one.writer = (0, FOREIGN, *one.writer[2:])
             one.rival = None
             one.readers = _foreign(one.readers)
             one.adders = _foreign(one.adders)
+        self.touched.clear()
 
 
 def _foreign(records: dict[int, tuple]) -> dict[int, tuple]:

@@ -22,7 +22,7 @@ from pypto.sim.arguments import GlobalMemory
 from pypto.sim.calls import Call
 from pypto.sim.clocks import Release
 from pypto.sim.deadlock import explain
-from pypto.sim.groups import Group
+from pypto.sim.groups import Group, Spare
 from pypto.sim.pipes import Lane
 from pypto.sim.prices import Prices
 from pypto.sim.report import Report
@@ -63,6 +63,7 @@ class Machine:
         self.woken: deque[Any] = deque()
         self.ready: dict[Any, bool] = {}
         self.groups: list[Group] = []
+        self.spare = Spare()
         self.counters: dict[tuple, Counter] = {}
         self.barriers: dict[SyncCoreType, Barrier] = {}
         self.meetings: dict[Any, list[Release]] = {}
@@ -82,6 +83,8 @@ class Machine:
             return
         free = [0.0] * min(limit, self.blocks)
         for index in range(self.blocks):
+            for group in self.groups:
+                group.leave()
             self.now = heapq.heappop(free)
             self._run_blocks(range(index, index + 1))
             heapq.heappush(free, max(pipe.done for group in self.groups for unit in group.units for pipe in self._queues(unit)))
