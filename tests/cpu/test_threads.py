@@ -246,7 +246,7 @@ def test_waiting_without_futexes(tasks) -> None:
         "pypto_scratch_reset",
     ]
     core = load(host().compile(library_module(host(), "core", "posix").text(), verify=True), exports=exports, imports=imports)
-    team = Team(core.addresses)
+    team = Team(core)
     with options.scope("test", {"cpu.threads": 3}):
         team._torch_team = lambda: 0
         team.ensure()

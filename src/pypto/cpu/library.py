@@ -58,7 +58,7 @@ class Runtime(Mapping[str, int]):
         core = load(library_object(target, "core"), exports=[*CONTROL, *CORE_SYMBOLS], imports=system_symbols(target))
         self.parts: dict[str, Library] = {"core": core}
         self.addresses = {name: core[name] for name in CORE_SYMBOLS}
-        self.team = Team(core.addresses)
+        self.team = Team(core)
 
     @property
     def symbols(self) -> Mapping[str, int]:

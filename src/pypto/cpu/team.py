@@ -19,20 +19,21 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Mapping
 from typing import Any
 
 from pypto import options
+from pypto.cpu.link import Library
 from pypto.cpu.team_state import DEFAULT_SPINS, GOMP, OMP_THREADS, POOLED, SPINS, STATE_BYTES, STOP, WORKERS
 
 EXIT_SECONDS = 1.0  # how long exit waits for a worker that is still inside a kernel
 
 
 class Team:
-    """State of the workers of one loaded runtime library. ``addresses`` are those of its exported symbols."""
+    """State of the workers of one loaded runtime library, which stays loaded as long as this: workers and exit go into its code."""
 
-    def __init__(self, addresses: Mapping[str, int]) -> None:
-        self.addresses = addresses
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.addresses = addresses = library.addresses
         self.state = (ctypes.c_char * STATE_BYTES).from_address(addresses["pypto_team"])
         self.threads: list[threading.Thread] = []
         self.forked = False
