@@ -126,10 +126,12 @@ def test_several_workers_take_part(runtime, tasks, team) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one core")
     seen: set[int] = set()
-    for _ in range(50):
+    for _ in range(2000):  # on a machine with other work to do, one may take all chunks many times
         work = Work(32, 100_000)
         parallel(runtime, tasks["mark"], work.address, 32)
         seen |= work.workers
+        if len(seen) >= 2:
+            break
     assert len(seen) >= 2
 
 
