@@ -144,6 +144,16 @@ def without_lengths(
             out[b:, :, :] = part + 1.0
 
 
+@pytest.mark.parametrize(
+    ("kernel", "says"), [(without_lengths, "[1, 5, 8] = load(source"), (with_lengths, "valid 1, lengths_1, 8] = load(source")]
+)
+def test_seed_2_the_printed_program_says_what_is_valid(tmp_path, kernel, says):
+    with pypto.options(run_options={"dump": str(tmp_path)}):
+        kernel(integers(3, 5, 8), np.array([1, 5, 0], np.int32), nans(3, 5, 8))
+    printed = "\n".join(file.read_text() for file in sorted(tmp_path.rglob("*")) if file.is_file())
+    assert says in printed, printed[:2000]
+
+
 def test_seed_2_view_without_a_valid_shape_is_full(engine):
     source, out = integers(3, 5, 8), nans(3, 5, 8)
     without_lengths(source, np.array([1, 5, 0], np.int32), out)
