@@ -76,7 +76,7 @@ def test_a_file_of_the_users_own(tmp_path):
         ("bytes = 253952", "", errors.ChipFileEntry, "memories.Vec.bytes is missing"),
         ("bytes = 253952", "bytes = 253952\nlines = 1", errors.ChipFileEntry, "memories.Vec.lines is not known here"),
         ("[memories.Vec]", "[memories.Vectors]", errors.ChipFileEntry, "names 'Vectors', which does not exist"),
-        ('"Vec Mat"', '"Vec"', errors.ChipFileEntry, 'holds pairs such as "DDR Vec", got \'Vec\''),
+        ('"Vec Mat"', '"Vec"', errors.ChipFileEntry, "holds pairs such as \"DDR Vec\", got 'Vec'"),
         ("[rates.default]", "[rates.other]", errors.ChipFileEntry, "rates.default is missing"),
         ("clock_hertz", "clock", errors.ChipFileEntry, "clock_hertz is missing"),
         ("bytes = 253952", "bytes = =", errors.ChipFileSyntax, "cannot be read"),

@@ -171,7 +171,9 @@ def _torch(module: Module) -> None:
     )[0]
     _require(f, free)
     data = f.gep("i8", at(f, "ptr", seen, 0), at(f, "i64", seen, DL_OFFSET))
-    _require(f, f.op("or", "i1", f.icmp("ne", "ptr", data, "null"), f.icmp("eq", "i64", size, 0)))  # a storage may have been freed
+    _require(
+        f, f.op("or", "i1", f.icmp("ne", "ptr", data, "null"), f.icmp("eq", "i64", size, 0))
+    )  # a storage may have been freed
     _keep(f, row, block, spans, index, data, size)
 
 

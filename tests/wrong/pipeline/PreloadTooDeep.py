@@ -31,9 +31,7 @@ def kernel(out: pl.Tensor[[256, 64], pl.DT_FP32], n: pl.DT_INT32):
     )
     vec = pl.TileType(shape=[32, 64], dtype=pl.DT_FP32, target_memory=pl.MemorySpace.Vec)
     ch = pl.make_tile_group(type=vec, addrs=0x0, mutex_ids=[0, 1], fwd_ids=[0, 1], bwd_ids=[2, 3])
-    nz = pl.make_tile_group(
-        type=pl.TileType(shape=[32, 64], dtype=pl.DT_FP32, layout=pl.NZ), addrs=0x8000, mutex_ids=[2, 3]
-    )
+    nz = pl.make_tile_group(type=pl.TileType(shape=[32, 64], dtype=pl.DT_FP32, layout=pl.NZ), addrs=0x8000, mutex_ids=[2, 3])
     p = pl.make_tile_group(
         type=pl.TileType(shape=[64, 64], dtype=pl.DT_FP32, target_memory=pl.MemorySpace.Mat),
         addrs=0x0,

@@ -25,10 +25,10 @@ from pypto.errors.tiles import (
     EventOutOfRange,
     MutexNotOnChip,
     MutexOutOfRange,
-    TooManyMutexIds,
     PipeRefused,
     SamePipe,
     SyncAllWorkspaces,
+    TooManyMutexIds,
 )
 from pypto.ops.tile.checks import attribute, kind_of, offset_values, operand
 from pypto.ops.tile.table import Parameter, StaticCall, StaticOperand, TileOperation, keyword, positional, register
