@@ -117,3 +117,27 @@ def test_scatter_update_with_rows_that_are_missing(engine, tmp_path):
                 else:
                     with mistake("partial src", str(n), kind=ValueError):
                         kernel(x, index, out, n, shape=shape)
+
+
+def test_triangles_whose_diagonal_is_far_away(engine, tmp_path):
+    kernel = define(
+        tmp_path,
+        """
+        @jit
+        def kernel(x: Tensor([3, 5], DT_FP32), low: Tensor([3, 5], DT_FP32), high: Tensor([3, 5], DT_FP32), n: SymbolicScalar,
+                   fixed=None):
+            low[:] = tril(x, n if fixed is None else fixed)
+            high[:] = triu(x, n if fixed is None else fixed)
+        """,
+    )
+    x = floats(3, 5) + 10
+    for diagonal in (2**31 + 2, -(2**32), 2**63 - 1, -(2**63), 2**32 + 1, 2**70, -(2**70), 1, -1):
+        low, high = np.zeros((2, 3, 5), np.float32)
+        with quiet():
+            kernel(x, low, high, 0, fixed=diagonal)
+        place = max(min(diagonal, 9), -9)
+        assert np.array_equal(low, np.tril(x, place)) and np.array_equal(high, np.triu(x, place))
+        if -(2**63) <= diagonal < 2**63:
+            with quiet():
+                kernel(x, low, high, diagonal)
+            assert np.array_equal(low, np.tril(x, place)) and np.array_equal(high, np.triu(x, place))

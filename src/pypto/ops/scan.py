@@ -10,7 +10,7 @@ import numpy as np
 from pypto.enums import TopKAlgo
 from pypto.errors.operations import ArgumentType, TopKAxis, TopKCount
 from pypto.ir.program import Operand, TensorType
-from pypto.ir.symbols import Expression, kind_of, minimum
+from pypto.ir.symbols import Expression, kind_of, maximum, minimum
 from pypto.ops import rules
 from pypto.ops.arguments import boolean, integer, kind_name, scalar_of, tensor, type_of
 from pypto.ops.dtype_sets import ALL_FLOATS, B16, BOOL, F16, F32, I8, I16, I32, I64, INTEGERS, NUMBERS, U16, U32
@@ -68,12 +68,15 @@ def _infer_triangle(operands: Sequence[Operand], attributes: rules.Attributes) -
     return [type]
 
 
+FAR = 2**31 - 1  # sizes are smaller (tensor API section 8.3)
+
+
 def _triangle(name: str, input: Any, diagonal: Any) -> Any:
     handle = tensor(name, "input", input)
     offset = scalar_of(diagonal)
     if offset is None or kind_of(offset) != "int":
         raise ArgumentType(operation=name, argument="diagonal", expected="int", kind=kind_name(diagonal))
-    return record(name, [handle], {"diagonal": offset})
+    return record(name, [handle], {"diagonal": minimum(maximum(offset, -FAR), FAR)})  # beyond every corner, within 32 bits
 
 
 def _kept(x: np.ndarray, diagonal: int, lower: bool) -> np.ndarray:
