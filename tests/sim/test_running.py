@@ -343,20 +343,28 @@ def test_unit_flags_order_cube_and_fixpipe(seed):
 
 
 @pytest.mark.parametrize(
-    "phases, kind",
+    "phases, kind, message",
     [
-        (("AccPartial", "AccPartial", "StoreFinal"), errors.Deadlock),
-        (("AccFinal", "AccFinal", "StoreFinal"), errors.Deadlock),
-        (("AccPartial", "AccFinal", "StorePartial"), errors.Deadlock),
-        (("AccPartial", "AccFinal", "StoreUnspecified"), errors.DataRace),
+        (
+            ("AccPartial", "AccPartial", "StoreFinal"),
+            errors.Deadlock,
+            r"FIX of AIC.*\(a product with AccPhase.Final\), and nothing gives",
+        ),
+        (("AccFinal", "AccFinal", "StoreFinal"), errors.Deadlock, "M of AIC"),
+        (
+            ("AccPartial", "AccFinal", "StorePartial"),
+            errors.Deadlock,
+            r"M of AIC.*\(a store with STPhase.Final\), and nothing gives",
+        ),
+        (("AccPartial", "AccFinal", "StoreUnspecified"), errors.DataRace, "nothing orders"),
     ],
 )
-def test_phases_that_do_not_match(phases, kind):
+def test_phases_that_do_not_match(phases, kind, message):
     first, second, stored = phases
     text = PHASES.format(first=first, second=second, stored=stored).replace(", phase=StoreUnspecified", "")
     built = program(text, source=tensor([16, 16]), target=tensor([48, 16]))
     for seed in SEEDS:
-        with pytest.raises(kind):
+        with pytest.raises(kind, match=message):
             simulate(built, {"source": data(1)[:16, :16].copy(), "target": np.zeros((48, 16), np.float32)}, seed=seed)
 
 

@@ -10,7 +10,7 @@ from pypto.errors.simulation import Deadlock
 from pypto.sim.calls import Call
 from pypto.sim.pipes import Pipe
 from pypto.sim.signals import Barrier, Counter, Mutex, UnitFlag
-from pypto.sim.steps import lock, set_cross_core, set_flag, unlock
+from pypto.sim.steps import lock, phase_ends, set_cross_core, set_flag, unlock
 from pypto.sim.units import DRAIN, Unit
 
 
@@ -112,10 +112,17 @@ def _need(stuck: Any, pipe: Pipe, units: list[Unit]) -> tuple[str, list[Any]]:
         return _mutex_need(stuck, units)
     if isinstance(stuck, UnitFlag):
         state = "an empty" if stuck.full else "a finished"
-        others = [one for one in stuck.unit.pipes.values() if one is not pipe and one.queue]
-        needed = f"{state} accumulator at 0x{stuck.address:X} (phase)"
-        return needed, others or ([] if stuck.unit.finished else [stuck.unit.scalar])
+        final = "store with STPhase.Final" if stuck.full else "product with AccPhase.Final"
+        return f"{state} accumulator at 0x{stuck.address:X} (a {final})", _turners(stuck, pipe)
     return "something", []
+
+
+def _turners(stuck: UnitFlag, waiting: Pipe) -> list[Any]:
+    """The queue in which the last phase of the accumulator stands; else the scalar unit, if that may still issue it."""
+    unit = stuck.unit
+    others = [one for one in unit.pipes.values() if one is not waiting]
+    found = [one for one in others if any(phase_ends(call, stuck) for call in one.queue)]
+    return found or ([] if unit.finished else [unit.scalar])
 
 
 def _mutex_need(mutex: Mutex, units: list[Unit]) -> tuple[str, list[Any]]:

@@ -189,6 +189,11 @@ def operate_in_phase(pipe: Pipe, call: Call) -> bool:
     return True
 
 
+def phase_ends(call: Call, flag: Any) -> bool:
+    """Whether a call turns this accumulator's flag."""
+    return call.attributes.get("phase") in FINAL and call.unit.unit_flag(_accumulator(call)) is flag
+
+
 def _accumulator(call: Call) -> TileMemory:
     for one in call.operands:
         if isinstance(one, TileMemory) and one.type.space is MemorySpace.Acc:
