@@ -5,10 +5,12 @@ A child prints ``start <number>`` before and one JSON line after every case. The
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import json
 import os
 import queue
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from pypto.fuzz import cases, judge, shrink
 from pypto.fuzz.judge import Verdict
@@ -61,8 +64,16 @@ def _reader(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> N
     lines.put(None)
 
 
+@lru_cache(maxsize=1)
+def _cache() -> str:
+    """Where the children keep what they compile: thousands of kernels that nobody needs again."""
+    folder = tempfile.mkdtemp(prefix="pypto_fuzz_cache_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def _start(arguments: list[str]) -> tuple[subprocess.Popen[str], queue.Queue[str | None]]:
-    environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+    environment = {"PYPTO_CACHE_DIR": _cache(), **os.environ, "PYTHONFAULTHANDLER": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "pypto.fuzz", *arguments],
         stdout=subprocess.PIPE,
