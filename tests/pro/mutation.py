@@ -17,7 +17,7 @@ import numpy as np
 from kernels.case import Case, launch
 
 from pypto.cores.enums import PipeType
-from pypto.cores.program import Constant, If, Instruction, Loop, Repeat, TileProgram, walk
+from pypto.cores.program import Constant, CoreProgram, If, Instruction, Loop, Repeat, TileProgram, walk
 from pypto.errors.base import UserError
 from pypto.sim.run import simulate
 
@@ -74,18 +74,52 @@ def changed(body: tuple, target: Instruction, by: tuple = ()) -> tuple:
     return tuple(kept)
 
 
-def mutants(program: TileProgram) -> Iterator[tuple[str, TileProgram, TileProgram]]:
+Mutant = tuple[str, TileProgram, TileProgram]
+
+
+def mutants(program: TileProgram) -> Iterator[Mutant]:
     """Every deletion of one static set, wait, lock or unlock: what was deleted, the program, and one that stops there instead."""
-    for side in ("cube", "vector"):
-        core = getattr(program, side)
-        for statement in walk(core.body) if core is not None else ():
+    for side, core in sides(program):
+        for statement in walk(core.body):
             if isinstance(statement, Instruction) and statement.operation in SYNCHRONISATION:
-                line = statement.place.line if statement.place else 0
-                text = f"{side} {statement.operation} {statement.pipe.name} line {line}"
-                yield (
-                    text,
-                    *(replace(program, **{side: replace(core, body=changed(core.body, statement, by))}) for by in ((), STOP)),
-                )
+                yield mutant(program, side, statement)
+
+
+def pairs(program: TileProgram) -> Iterator[Mutant]:
+    """Every deletion of a lock together with its unlock, which alone each would be noticed by the other."""
+    for side, core in sides(program):
+        for body in bodies(core.body):
+            for index, statement in enumerate(body):
+                if isinstance(statement, Instruction) and statement.operation == "mutex_lock":
+                    yield mutant(program, side, statement, unlock_of(statement, body[index:]))
+
+
+def sides(program: TileProgram) -> list[tuple[str, CoreProgram]]:
+    return [(side, core) for side in ("cube", "vector") if (core := getattr(program, side)) is not None]
+
+
+def bodies(body: tuple) -> Iterator[tuple]:
+    yield body
+    for statement in body:
+        for inner in ("body", "then", "otherwise"):
+            yield from bodies(getattr(statement, inner, ()))
+
+
+def unlock_of(lock: Instruction, behind: tuple) -> Instruction:
+    wanted = ("mutex_unlock", lock.operands, lock.pipe)
+    return next(one for one in behind if isinstance(one, Instruction) and (one.operation, one.operands, one.pipe) == wanted)
+
+
+def mutant(program: TileProgram, side: str, *deleted: Instruction) -> Mutant:
+    core = getattr(program, side)
+    body = core.body
+    for one in deleted:
+        body = changed(body, one)
+    first = deleted[0]
+    line = first.place.line if first.place else 0
+    text = f"{side} {' and '.join(one.operation for one in deleted)} {first.pipe.name} line {line}"
+    stopping = changed(core.body, first, STOP)
+    return text, replace(program, **{side: replace(core, body=body)}), replace(program, **{side: replace(core, body=stopping)})
 
 
 def verdict(launched: Recorded, program: TileProgram, stopping: TileProgram, expected: dict[str, np.ndarray]) -> str:
