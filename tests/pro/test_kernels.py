@@ -42,7 +42,7 @@ def serial_result(case):
 @pytest.mark.parametrize("case, preload", PIPELINED, ids=[f"{case}-preload{preload}" for case, preload in PIPELINED])
 def test_pipelined_equals_serial(case, preload):
     serial = serial_result(case)
-    for seed in (None, *SEEDS):
+    for seed in (None, *(SEEDS if case.blocks < 4 else SEEDS[:2])):
         with pl.simulate(seed=seed, timing=seed is None or seed < 2):  # the order of steps does not need the time
             found = launch(case, preload)
         assert all(map(torch.equal, bits(serial), bits(found))), f"preload {preload}, seed {seed} differs from the serial kernel"

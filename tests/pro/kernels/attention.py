@@ -296,7 +296,6 @@ def cases():
     for queries, keys, causal, mutate in [
         (1, 1, 0, False),
         (33, 50, 0, False),
-        (64, 200, 0, False),
         (97, 97, 1, False),
         (65, 300, 1, False),
         (60, 170, 0, False),
