@@ -43,7 +43,7 @@ from pypto.ops.tile.vector_running import (
 )
 
 STORED = (I8, I16, I32, I64, U8, U16, U32, U64, F16, B16, F32)
-INDICES = {1: (I16, U16), 2: (I16, U16, I32, U32), 4: (I16, U16, I32, U32), 8: (I32, U32)}  # by bytes of an element
+INDICES = {1: (I16, U16, I32, U32), 2: (I16, U16, I32, U32), 4: (I16, U16, I32, U32), 8: (I32, U32)}  # by bytes of an element
 SCATTER_INDICES = {1: (I16, U16), 2: (I16, U16), 4: (I32, U32), 8: (I32, U32)}
 COMPARED = (I16, U16, I32, U32, F16, B16, F32)
 BLOCK = 32  # bytes that gatherb copies at a time
