@@ -23,8 +23,8 @@ class UnknownOperation(UnsupportedFeatureError):
 
 
 class SourceMissing(UnsupportedFeatureError):
-    message = "the source of helper '{name}' cannot be read: {reason}"
-    help = "define the helper with def in a file; builtins and compiled functions cannot be read"
+    message = "the source of '{name}' cannot be read: {reason}"
+    help = "write it with def in a file; builtins and compiled functions cannot be read"
 
 
 class NoMethod(UndefinedVariableError):
