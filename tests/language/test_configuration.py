@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pypto
-from blackbox import integers, mistake, nans
+from blackbox import define, integers, mistake, nans, quiet
 
 FP32 = pypto.DT_FP32
 
@@ -167,3 +167,40 @@ def test_a_portability_rule_of_the_tile_is_a_warning():
     with pytest.warns(pypto.diagnostics.PortabilityWarning):
         narrow(integers(4, 8), out)
     assert np.array_equal(out, integers(4, 8) + 1)
+
+
+def test_resetting_options_in_a_kernel_ends_with_the_kernel(engine, tmp_path):
+    kernel = define(
+        tmp_path,
+        """
+@jit
+def kernel(x: Tensor([4, 8], DT_FP32), n: SymbolicScalar, broken=False):
+    pypto.set_vec_tile_shapes(8, 8)
+    if n > 1:
+        pypto.reset_options()
+        pypto.set_vec_tile_shapes(2, 8)
+        x[0:1, :] = x[0:1, :] + 1.0
+    assert pypto.get_vec_tile_shapes() == [8, 8]
+    for i in loop(n):
+        pypto.reset_options()
+        assert pypto.get_vec_tile_shapes() == []
+        pypto.set_vec_tile_shapes(4, 8)
+        x[i : i + 1, :] = x[i : i + 1, :] + (nothing if broken else 1.0)
+    pypto.reset_options()
+    pypto.set_vec_tile_shapes(1, 8)
+    x[:] = x * 2.0
+""",
+    )
+    before = pypto.get_options_tree()
+    for broken in (False, True):
+        x = integers(4, 8)
+        expected = x.copy()
+        expected[0] += 1
+        expected[:2] += 1
+        try:
+            with quiet():
+                kernel(x, 2, broken=broken)
+            assert np.array_equal(x, expected * 2)
+        except NameError:
+            assert broken
+        assert pypto.get_vec_tile_shapes() == [] and pypto.get_options_tree() == before

@@ -137,8 +137,9 @@ def scope(name: str = "", values: Mapping[str, Any] | None = None, **more: Any) 
 
 
 def reset() -> None:
-    """Back to defaults, environment (read again) and process settings. Leaving an open scope restores what was around it."""
-    _install(_root())
+    """Back to defaults, environment (read again) and process settings. In an open scope (a kernel, ``with``) until it ends."""
+    root, scope = _root(), current()
+    _install(root if scope.parent is None else Scope(scope.name, {}, root.values, scope.parent))
 
 
 def set_process(key: str, value: Any) -> None:
