@@ -1,0 +1,21 @@
+"""Manual mutex."""
+
+from hazards.common import MTE2, MTE3
+
+import pypto_pro.language as pl
+
+
+@pl.jit(auto_mutex=False)
+def kernel(x: pl.Tensor[[64, 64], pl.DT_FP32], out: pl.Tensor[[64, 64], pl.DT_FP32]):
+    with pl.section_vector():
+        a = pl.make_tile(pl.TileType(shape=[16, 64], dtype=pl.DT_FP32), addr=0)
+        for i in pl.range(4):
+            pl.system.mutex_lock(pipe=MTE2, mutex_id=3)
+            pl.load(a, x, [i * 16, 0])
+            pl.system.mutex_unlock(pipe=MTE2, mutex_id=3)
+            pl.system.mutex_lock(pipe=MTE3, mutex_id=3)
+            pl.store(out, a, [i * 16, 0])
+            pl.system.mutex_unlock(pipe=MTE3, mutex_id=3)
+
+
+BLOCKS = 1

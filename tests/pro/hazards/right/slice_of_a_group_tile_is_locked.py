@@ -1,0 +1,17 @@
+"""Slice of a group tile is locked."""
+
+import pypto_pro.language as pl
+
+
+@pl.jit(auto_mutex=True)
+def kernel(x: pl.Tensor[[64, 64], pl.DT_FP32], out: pl.Tensor[[64, 64], pl.DT_FP32]):
+    with pl.section_vector():
+        g = pl.make_tile_group(type=pl.TileType(shape=[16, 64], dtype=pl.DT_FP32), addrs=0, mutex_ids=[0])
+        t = g.next()
+        pl.load(t, x, [0, 0])
+        u = t[0:8, 0:32]
+        pl.add(u, u, u)
+        pl.store(out, t, [0, 0])
+
+
+BLOCKS = 1

@@ -1,0 +1,20 @@
+"""Atomic and plain store across blocks."""
+
+import pypto_pro.language as pl
+
+
+@pl.jit(auto_mutex=True)
+def kernel(x: pl.Tensor[[64, 64], pl.DT_FP32], out: pl.Tensor[[64, 64], pl.DT_FP32]):
+    with pl.section_vector():
+        i = pl.get_block_idx()
+        g = pl.make_tile_group(type=pl.TileType(shape=[16, 64], dtype=pl.DT_FP32), addrs=0, mutex_ids=[0])
+        t = g.next()
+        pl.load(t, x, [0, 0])
+        if i == 0:
+            pl.store(out, t, [0, 0])
+        else:
+            pl.store(out, t, [0, 0], atomic=pl.AtomicType.AtomicAdd)
+
+
+EXPECTED = ["DataRace"]
+BLOCKS = 3
