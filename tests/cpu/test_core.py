@@ -713,7 +713,7 @@ def test_deep_expressions():
     b = Builder("deep")
     y, n = matrix(b, "y", 8, dtype=I32), b.scalar_parameter("n")
     deep, choices, shared = n, n, n
-    for step in range(3000):
+    for step in range(900):
         deep = add(mul(mod(deep, 1000) if step % 7 == 0 else deep, 3 if step % 7 == 0 else 1), sub(n, step))
         choices = select(compare("lt", choices, step), add(choices, 2), floordiv(choices, maximum(n, 1)))
     for _ in range(60):
