@@ -147,6 +147,8 @@ def test_neighbours_do_not_share():
     [
         (vec(8, 4), "a row of 'x' (Vec[8, 4] fp32) has 16 bytes"),
         (vec(4, 1, layout=L.DN), "a column of 'x' (Vec[4, 1] fp32 DN) has 16 bytes"),
+        (vec(20, 8, layout=L.NZ), "'x' (Vec[20, 8] fp32 NZ) takes 1024 bytes in whole blocks, 384 more than its shape"),
+        (vec(16, 12, layout=L.NZ), "'x' (Vec[16, 12] fp32 NZ) takes 1024 bytes in whole blocks, 256 more than its shape"),
     ],
 )
 def test_shapes_that_do_not_fill_lines_are_a_portability_warning(kind, text):
@@ -154,3 +156,4 @@ def test_shapes_that_do_not_fill_lines_are_a_portability_warning(kind, text):
         check_memory(program(tile("x", kind, 0)))
     assert text in str(caught[0].message)
     assert not warned(program(tile("x", vec(8, 8), 0), tile("y", vec(8, 1, layout=L.DN), 256)))
+    assert not warned(program(tile("x", vec(16, 16, layout=L.NZ), 0), tile("y", vec(1, 8, layout=L.NZ), 4096)))

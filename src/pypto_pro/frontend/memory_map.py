@@ -216,7 +216,8 @@ def _check_region(program: TileProgram, region: Region, model: Chip) -> None:
             raise TileMisaligned(
                 span=tile.place, name=tile.name, address=tile.start, memory=memory.name, alignment=memory.alignment
             )
-        _warn_of_shape(tile)
+        if tile.slot == 0:
+            _warn_of_shape(tile)
     if memory is not None and region.reach > memory.bytes:
         _refuse(program, region, memory)
 
@@ -311,6 +312,9 @@ def _warn_of_shape(tile: MappedTile) -> None:
         if kind.shape[axis] * bits % (LINE_BYTES * 8):
             text = f"a {what} of '{tile.name}' ({type_text(kind)}) has {kind.shape[axis] * bits / 8:g} bytes"
             warn(f"{text}; the machine needs multiples of {LINE_BYTES}", tile.place, portability=True, help=_VALID_HELP)
+    elif kind.shape[0] > 1 and tile.bytes > kind.bytes:  # one row (bias, scales) is loaded as it is
+        text = f"'{tile.name}' ({type_text(kind)}) takes {tile.bytes} bytes in whole blocks, {tile.bytes - kind.bytes} more than its shape"
+        warn(f"{text}; the machine needs whole blocks", tile.place, portability=True, help=_VALID_HELP)
 
 
 _VALID_HELP = "enlarge the shape and limit the valid extent: valid_shape=[rows, columns], or pl.set_validshape"
