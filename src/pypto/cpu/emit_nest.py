@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from pypto.cpu.nest_terms import TermWriter, writes_pairs
 from pypto.cpu.nests import Constant, Nest, Scan, Term
+from pypto.cpu.nests_zeros import signless
 from pypto.cpu.places import LaneLoop, NestCode, Place, Scope, Value
 from pypto.cpu.running import Accumulator, RunningSum, WatchedExtreme
 from pypto.cpu.stages import Pass
@@ -32,11 +33,20 @@ class NestEmitter(TermWriter):
     """``tile``: a rank-2 nest without reduction also takes a range of lanes, ``i64 low, i64 high``; ``streaming``: stores bypass caches."""
 
     def __init__(
-        self, module: Module, target: Target, nest: Nest, name: str, streaming: bool = False, tile: bool = False
+        self,
+        module: Module,
+        target: Target,
+        nest: Nest,
+        name: str,
+        streaming: bool = False,
+        tile: bool = False,
+        watched: bool = False,
     ) -> None:
-        super().__init__(module, target, nest, name)
+        super().__init__(module, target, nest, name, watched)
         self.streaming = streaming
         self.tile = tile
+        if watched:
+            self.signless = signless(nest)
 
     def header(self) -> str:
         parameters = [f"ptr %p{i}" for i in range(len(self.pointers))]
@@ -127,7 +137,7 @@ class NestEmitter(TermWriter):
 
     def unroll(self, current: Pass) -> int:
         wanted = next((u for limit, u in _UNROLL_COSTS if current.cost <= limit), 1)
-        return self._at_most(wanted)
+        return self._at_most(max(2, wanted) if self.f.facts.watched else wanted)
 
     def _at_most(self, wanted: int) -> int:
         """``wanted`` vectors, or fewer where the lanes are fewer."""

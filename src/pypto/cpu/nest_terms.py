@@ -12,18 +12,21 @@ from pypto.cpu.places import Place, Pointer, Scope, Value
 from pypto.cpu.stages import Pass, Stages, stages_of
 from pypto.cpu.target import Target
 from pypto.cpu.text import Function, Module
+from pypto.cpu.vector_facts import Facts
 from pypto.cpu.vectors import LANES, Vector, Vectors, compute_type, stored_element
 from pypto.cpu.views import same
 from pypto.dtypes import DataType
 from pypto.ir.symbols import Expression, Scalar, kind_of, mul
 
 _D = DataType
+CACHE_LINE = 64
+PREFETCH_BYTES = 2048  # 1, 2 and 4 KiB measure the same within 4 % (bench/RESULTS.md)
 
 
 class TermWriter:
     """What is known while one nest is written. ``outer``: the axes around the inner one and the lanes."""
 
-    def __init__(self, module: Module, target: Target, nest: Nest, name: str) -> None:
+    def __init__(self, module: Module, target: Target, nest: Nest, name: str, watched: bool = False) -> None:
         self.nest = nest
         self.target = target
         self.stages: Stages = stages_of(nest)
@@ -37,6 +40,8 @@ class TermWriter:
         self.constants: dict[int, Vector] = {}
         self.row_buffers: dict[int, str] = {}
         self.streaming = False
+        self.signless: set[int] = set()
+        self.f.facts = Facts(watched=watched)
 
     # -- parameters ------------------------------------------------------------------------------------------------------------
 
@@ -79,7 +84,9 @@ class TermWriter:
         found = scope.memo.get(key)
         if found is None:
             found = self._compute(term, u, scope)
+            self.f.facts.signless = id(term) in self.signless
             found = self.vectors(term.dtype).rounded(found, term.dtype) if isinstance(term, (Apply, Scan)) else found
+            self.f.facts.signless = False
             scope.memo[key] = found
         return found
 
@@ -87,6 +94,9 @@ class TermWriter:
         b = self.vectors(term.dtype)
         if isinstance(term, Load):
             pointer, stride = self._address(term.access, scope, scope.places[u])
+            self._prefetch(term, u, pointer, stride)
+            if self._joins(term.access, u, scope):
+                return self._half_load(term, u, scope)
             return b.load_strided(term.dtype, pointer, stride, scope.places[u].tail)
         if isinstance(term, Index):
             return self._index(term, scope, scope.places[u])
@@ -103,6 +113,26 @@ class TermWriter:
         if below_its_maximum(term):
             b.facts.not_positive.add(made.name)
         return made
+
+    def _joins(self, access: Access, u: int, scope: Scope) -> bool:
+        """Whether vector ``u`` and its neighbour are 32 bf16 numbers side by side, for the instructions that take them together."""
+        if not (self.f.facts.watched and self.by_rows and u | 1 < len(scope.places) and access.dtype is _D.DT_BF16):
+            return False
+        whole = scope.places[u].tail is None and self.scalar(access.strides[self.lanes_axis]) == 1
+        return whole and self.target.has("avx512bf16", "avx512vbmi")
+
+    def _prefetch(self, term: Load, u: int, pointer: str, stride: Value) -> None:
+        """Ask for what a large nest will read soon: arithmetic this dense keeps too few loads in flight to hide memory."""
+        whole = self.streaming and stride == 1 and len(term.axes) == self.nest.rank
+        if whole and u * LANES * term.dtype.size % CACHE_LINE == 0:
+            ahead = self.f.gep("i8", pointer, PREFETCH_BYTES)
+            self.f.intrinsic("void", "llvm.prefetch.p0", ("ptr", ahead), ("i32", "0"), ("i32", "3"), ("i32", "1"))
+
+    def _half_load(self, term: Load, u: int, scope: Scope) -> Vector:
+        """Half of 64 bytes, one instruction a vector (``vpmovzxwd`` and a shift are two). Equal loads become one."""
+        b = self.vectors(term.dtype)
+        pointer, _ = self._address(term.access, scope, scope.places[u & ~1])
+        return b.spread(self.f.load("<64 x i8>", pointer, term.dtype.size), u & 1)
 
     def _index(self, term: Index, scope: Scope, place: Place) -> Vector:
         b = self.vectors(term.dtype)
@@ -143,20 +173,48 @@ class TermWriter:
             return
         pointer, stride = self._address(store.access, scope, scope.places[u])
         tail = scope.places[u].tail
-        if store.flushes and stride == 1 and self.target.has("avx512bf16") and isinstance(store.term, Apply):
-            self._store_flushed(store, u, scope, pointer)
+        if stride == 1 and self._converts(store):
+            if not self._joins(store.access, u, scope):
+                self._store_converted(store, u, scope, pointer)
+            elif u & 1:
+                self._store_joined(store, u, scope)
             return
         if stride == 1 and self.streaming and tail is None:
             b.store(dtype, vector, pointer, align=min(64, LANES * dtype.size), streaming=True)
         else:
             b.store_strided(dtype, vector, pointer, stride, tail)
 
-    def _store_flushed(self, store: Store, u: int, scope: Scope, pointer: str) -> None:
-        """bf16 by the machine's own conversion, from the value before it is rounded."""
-        exact = self._compute(store.term, u, scope)
+    def _converts(self, store: Store) -> bool:
+        """Whether the machine's own conversion, which takes denormals for 0, may write a store."""
+        may = store.flushes or self.f.facts.watched and store.access.dtype is _D.DT_BF16
+        return may and self.target.has("avx512bf16") and isinstance(store.term, Apply)
+
+    def _store_converted(self, store: Store, u: int, scope: Scope, pointer: str) -> None:
+        """bf16 by the machine's own conversion, from the value before it is rounded when that has told of denormals."""
+        exact = self._convertible(store, u, scope)
         narrow = self.f.intrinsic("<16 x bfloat>", "llvm.x86.avx512bf16.cvtneps2bf16.512", ("<16 x float>", exact.name))
         bits = Vector(self.f.cast("bitcast", "<16 x bfloat>", narrow, "<16 x i16>"), _D.DT_UINT16)
-        self.vectors(_D.DT_UINT16).store(_D.DT_UINT16, bits, pointer, scope.places[u].tail)
+        tail = scope.places[u].tail
+        streaming = self.streaming and tail is None
+        self.vectors(_D.DT_UINT16).store(_D.DT_UINT16, bits, pointer, tail, align=32 if streaming else 0, streaming=streaming)
+
+    def _convertible(self, store: Store, u: int, scope: Scope) -> Vector:
+        exact = self._compute(store.term, u, scope)
+        facts = self.f.facts
+        return (
+            exact
+            if store.flushes or exact.name in facts.raised and facts.is_clean(exact.name)
+            else self.value(store.term, u, scope)
+        )
+
+    def _store_joined(self, store: Store, u: int, scope: Scope) -> None:
+        """Two neighbouring vectors by one conversion."""
+        low, high = (self._convertible(store, v, scope) for v in (u - 1, u))
+        kind = "<16 x float>"
+        both = self.f.intrinsic("<32 x bfloat>", "llvm.x86.avx512bf16.cvtne2ps2bf16.512", (kind, high.name), (kind, low.name))
+        pointer, _ = self._address(store.access, scope, scope.places[u - 1])
+        hint = self.vectors(_D.DT_BF16).bypassing() if self.streaming else ""
+        self.f.store("<32 x bfloat>", both, pointer, 64 if self.streaming else store.access.dtype.size, hint)
 
     def store_pair(self, store: Store, u: int, scopes: list[Scope]) -> None:
         """Two positions along the inner axis, joined to words in the place that the tiles of B give them (``packing_b.py``)."""

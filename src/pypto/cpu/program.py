@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pypto.cpu.bands import emit_band
 from pypto.cpu.context import Context, Late
 from pypto.cpu.emit_nest import NestCode, NestEmitter
+from pypto.cpu.emit_nest_watched import watched_emitter, watching, worth_watching
 from pypto.cpu.improve import improve
 from pypto.cpu.indexing import emit_check, emit_scatter
 from pypto.cpu.items import (
@@ -45,7 +46,7 @@ from pypto.cpu.sites import Site, Sites
 from pypto.cpu.sorting import emit_topk
 from pypto.cpu.split import RangedCall, choose_parallel, emit_ranged, loops_of, trips_of
 from pypto.cpu.target import Target
-from pypto.cpu.text import Module
+from pypto.cpu.text import Function, Module
 from pypto.cpu.transfers import emit_call, emit_read, emit_write
 from pypto.cpu.turned import TurnedEmitter, turned_axis
 from pypto.cpu.views import Buffer, product, same
@@ -219,16 +220,26 @@ class ProgramEmitter(Outliner):
         """The function of a nest; equal functions are written once. ``by_rows``: its ranges must count rows."""
         turned = not (tile or by_rows) and turned_axis(nest) is not None
         emitter = (TurnedEmitter if turned else NestEmitter)(self.module, self.target, nest, "NEST", streaming, tile)
+        watched = not (tile or turned) and worth_watching(nest, self.target)
+        emitter.streaming = streaming and not watched
         code = emitter.emit()
-        text = emitter.f.text()
+        code.function = self._named(emitter.f)
+        if watched:
+            fast = watched_emitter(emitter, streaming)
+            fast.emit()
+            code.function = self._named(watching(emitter, code, self._named(fast.f), code.function))
+        return code
+
+    def _named(self, f: Function) -> str:
+        """Give a function called ``NEST`` its name; equal ones are written once."""
+        text = f.text()
         known = self.codes.get(text)
         if known is None:
             known = self.codes[text] = f"nest_{len(self.codes)}"
-            emitter.f.header = emitter.f.header.replace("@NEST(", f"@{known}(")
-            emitter.f.name = known
-            self.module.functions[known] = emitter.f
-        code.function = known
-        return code
+            f.header = f.header.replace("@NEST(", f"@{known}(")
+            f.name = known
+            self.module.functions[known] = f
+        return known
 
     def _allocate(self, context: Context, item: AllocateItem) -> None:
         pass

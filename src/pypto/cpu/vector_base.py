@@ -19,6 +19,7 @@ _WIDENED = frozenset(
 )
 _BYTES = frozenset({_D.DT_FP4_E2M1X2, _D.DT_FP4_E1M2X2})
 _HALF_EXACT = frozenset({"fadd", "fsub", "fmul", "fdiv", "sqrt"})
+_RAISES = frozenset({"fadd", "fsub", "fmul", "fdiv", "fma"})
 _KEEPS_TYPE = frozenset({"fneg", "fabs", "copysign", "floor", "ceil", "trunc", "roundeven"})
 _SPLAT = re.compile(r"splat \(\w+ (-?\d+)\)")
 
@@ -141,6 +142,8 @@ class Base:
         facts = self.facts
         if all(facts.is_clean(v.name) for v in operands):
             facts.clean.add(made.name)
+        if code in _RAISES:
+            facts.raised.add(made.name)
         if code in _KEEPS_TYPE and (kind := facts.held.get(operands[0].name)):
             facts.held[made.name] = kind
         if self.native_half and code in _HALF_EXACT:

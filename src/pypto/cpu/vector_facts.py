@@ -9,6 +9,7 @@ clean    a NaN in it has upper payload bits that integer rounding cannot carry o
          True of widened bf16 and fp8, constants, and what arithmetic makes of clean operands: hardware passes an operand's NaN
          on, quieted, or makes its default NaN
 not_positive   a difference from the largest number of its row: exp needs no upper limit
+raised   made by an instruction that raises the flags of the processor, which somebody looks at (``emit_nest_watched.py``)
 half     the same numbers as ``<n x half>``. With AVX512-FP16, ``+ - * / sqrt`` of two such vectors rounded to fp16 is the native
          instruction: fp32's 24 digits are at least 2 * 11 + 2, so rounding twice equals rounding once (Figueroa, "When is
          double rounding innocuous?", SIGNUM 30(3), 1995)
@@ -34,6 +35,9 @@ class Facts:
     not_positive: set[str] = field(default_factory=set)
     held: dict[str, DataType] = field(default_factory=dict)
     half: dict[str, str] = field(default_factory=dict)
+    raised: set[str] = field(default_factory=set)
+    watched: bool = False  # whether the flags are looked at after this function
+    signless: bool = False  # the sign of a zero does not matter in the rounding that is being written
     origin: dict[str, tuple[str, ...]] = field(default_factory=dict)  # fp32 name: (instruction, its operands as half)
 
     def is_clean(self, name: str) -> bool:

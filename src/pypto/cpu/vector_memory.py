@@ -71,7 +71,7 @@ class Memory(Conversion):
         align = align or dtype.size
         stored = self.narrow(vector, dtype)
         if tail is None:
-            self.function.store(type, stored, pointer, align, self._streaming() if streaming else "")
+            self.function.store(type, stored, pointer, align, self.bypassing() if streaming else "")
         elif tail.length == "1":
             # LLVM 22 writes 4 bytes for a masked store of one narrow element with a constant mask.
             self.function.store(element, self.function.define(f"extractelement {type} {stored}, i64 0"), pointer, align)
@@ -81,7 +81,8 @@ class Memory(Conversion):
         else:
             self._tail_store(dtype, stored, pointer, dtype.size, tail.length)
 
-    def _streaming(self) -> str:
+    def bypassing(self) -> str:
+        """What a store that bypasses the caches ends with."""
         return f", !nontemporal {self.function.module.metadata('!{i32 1}')}"
 
     def _masks(self, size: int) -> bool:
