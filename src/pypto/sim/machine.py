@@ -20,7 +20,6 @@ from pypto.errors.base import InternalError
 from pypto.errors.simulation import TooManyBlocks
 from pypto.sim.arguments import GlobalMemory
 from pypto.sim.calls import Call
-from pypto.sim.clocks import Release
 from pypto.sim.deadlock import explain
 from pypto.sim.groups import Group, Spare
 from pypto.sim.pipes import Lane
@@ -66,7 +65,6 @@ class Machine:
         self.spare = Spare()
         self.counters: dict[tuple, Counter] = {}
         self.barriers: dict[SyncCoreType, Barrier] = {}
-        self.meetings: dict[Any, list[Release]] = {}
         self.settling = False
         self.end = 0.0
 
@@ -95,7 +93,7 @@ class Machine:
 
     def _run_blocks(self, indices: range) -> None:
         self.groups = [Group(self, index) for index in indices]
-        self.counters, self.barriers, self.meetings = {}, {}, {}
+        self.counters, self.barriers = {}, {}
         units = [unit for group in self.groups for unit in group.units]
         names = {kind: sorted({site.pipe.name for site in code.sites} - {"S", "ALL"}) for kind, code in self.codes.items()}
         queues = sum(1 + len(names[unit.kind]) for unit in units)
@@ -196,10 +194,6 @@ class Machine:
             expected = sum(unit.kind in kinds for group in self.groups for unit in group.units)
             found = self.barriers[kind] = Barrier(f"sync_all({kind.name})", expected, self.chip.cycles["barrier"])
         return found
-
-    def met(self, call: Call) -> list[Release]:
-        """What a core learns when it leaves the barrier."""
-        return call.value
 
     def struct_type(self, kind: CoreType, name: str, call: Call) -> Struct:
         core = self.program.cube if kind is CoreType.CUBE else self.program.vector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto.cores.enums import AccPhase, CrossCoreSyncMode, MemorySpace, PipeType, STPhase
+from pypto.cores.enums import AccPhase, MemorySpace, PipeType, STPhase
 from pypto.errors.base import InternalError, UserError
 from pypto.errors.simulation import NullAccess, ReadOnlyTensor
 from pypto.ops.tile.places import pointed
@@ -220,4 +220,3 @@ STEPS = {
     "set_vec_mask": nothing,
     "reset_mask": nothing,
 }
-ACROSS_BLOCKS = CrossCoreSyncMode.INTER_BLOCK

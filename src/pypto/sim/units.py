@@ -140,7 +140,7 @@ class Unit:
             self.scalar.queue.append(call)
             return self.pause(self.machine.barrier(call.attributes.get("core_type") or SyncCoreType.MIX))
         self.scalar.queue.clear()
-        for release in self.machine.met(call):
+        for release in call.value:  # what all cores knew when the last one came
             self.scalar.acquire(release)
         self.scalar.told = (self.scalar.index, self.scalar.epoch - 1, self.scalar.clock)
         return False

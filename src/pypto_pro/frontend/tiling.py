@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import ctypes
-import dataclasses
 import inspect
 import textwrap
 from collections.abc import Mapping
@@ -118,7 +117,3 @@ def pack(cls: type, instance: Any) -> bytes:
         else:
             setattr(structure, name, value)
     return bytes(structure)
-
-
-def is_tiling_class(cls: Any) -> bool:
-    return isinstance(cls, type) and dataclasses.is_dataclass(cls)

@@ -86,17 +86,3 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             inner = getattr(statement, name, None)
             if isinstance(inner, list) and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
                 yield from statements(inner)
-
-
-def header_expressions(statement: ast.stmt) -> list[ast.expr]:
-    """The expressions that belong to a statement itself, not to the statements inside it."""
-    found: list[ast.expr] = []
-    for name, value in ast.iter_fields(statement):
-        if name in ("body", "orelse", "finalbody"):
-            continue
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, ast.expr):
-                found.append(one)
-            elif isinstance(one, ast.withitem):
-                found.append(one.context_expr)
-    return found

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-import numpy as np
-
 from pypto.dtypes import DataType
 from pypto.frontend.interop import HostTensor, describe, is_array
 from pypto_pro.errors.launching import (
@@ -46,13 +44,6 @@ def host_tensor(kernel: str, parameter: KernelParameter, argument: Any) -> HostT
     if host.dtype.size != wanted.size:
         raise NoArrayMemory(kernel=kernel, name=parameter.name, got=host.dtype.name, expected=wanted.name)
     return host
-
-
-def flat_memory(host: HostTensor, dtype: DataType) -> np.ndarray:
-    """The elements as a flat array of the parameter's type, sharing memory; raw bytes where numpy has no such type."""
-    array = host.array.reshape(-1)
-    kind = dtype.facts.numpy if dtype.facts.numpy is not None else np.dtype(np.uint8)
-    return array if array.dtype == kind else array.view(kind)
 
 
 def pointer_memory(kernel: str, parameter: KernelParameter, argument: Any) -> HostTensor | None:

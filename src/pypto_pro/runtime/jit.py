@@ -20,8 +20,6 @@ from pypto_pro.runtime.scopes import caller_locals
 from pypto_pro.runtime.targets import check_arch
 from pypto_pro.runtime.tilingkey import TilingKeySchema
 
-KEYWORDS = ("arch", "auto_mutex", "name", "pipeline", "tiling_key", "datatype", "compile_timeout")
-
 
 def jit(
     target: Any = None,
