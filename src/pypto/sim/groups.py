@@ -8,8 +8,8 @@ import numpy as np
 
 from pypto.cores.enums import CoreType, CrossCoreSyncMode, MemorySpace
 from pypto.cores.types import Struct
-from pypto.dtypes import DataType
 from pypto.errors.simulation import SpaceNotOnChip
+from pypto.ops.tile.handover import CAPACITY, fields_of
 from pypto.sim.calls import Call
 from pypto.sim.footprint import piece
 from pypto.sim.hazards import Domain
@@ -17,8 +17,6 @@ from pypto.sim.signals import Counter
 from pypto.sim.units import Unit
 
 POISON = 0xFF  # NaN in every float type, -1 in every integer
-SCALAR_BUFFER_BYTES = 256  # tile API section 6.1: usually
-WORD = 4
 
 
 class Spare:
@@ -131,13 +129,13 @@ class ScalarBuffer:
 
     def __init__(self, machine: Any, suffix: str) -> None:
         self.machine = machine
-        self.bytes = np.full(SCALAR_BUFFER_BYTES, POISON, np.uint8)
-        self.domain = Domain(f"SSBUF{suffix}", SCALAR_BUFFER_BYTES, machine.report, on_chip=True)
+        self.bytes = np.full(CAPACITY, POISON, np.uint8)
+        self.domain = Domain(f"SSBUF{suffix}", CAPACITY, machine.report, on_chip=True)
         self.name = "the scalar buffer"
 
     def store(self, call: Call, type: Struct) -> None:
         record, offset = call.operands[0], int(call.operands[1])
-        for name, dtype, length, start in _fields(type, offset):
+        for name, dtype, length, start in fields_of(type, offset):
             values = getattr(record, name) if length is not None else [getattr(record, name)]
             raw = np.array(values, dtype.facts.numpy).view(np.uint8)
             self.bytes[start : start + len(raw)] = raw
@@ -146,7 +144,7 @@ class ScalarBuffer:
     def load(self, call: Call, type: Struct) -> None:
         record, offset = call.operands[0], int(call.operands[1])
         self._touch(call, type, offset, "read")
-        for name, dtype, length, start in _fields(type, offset):
+        for name, dtype, length, start in fields_of(type, offset):
             size = dtype.size * (1 if length is None else length)
             values = self.bytes[start : start + size].copy().view(dtype.facts.numpy).tolist()
             setattr(record, name, values if length is not None else values[0])
@@ -154,20 +152,10 @@ class ScalarBuffer:
     def _touch(self, call: Call, type: Struct, offset: int, role: str) -> None:
         scalar = call.unit.scalar
         if self.machine.watched:
-            ends = [start + dtype.size * (length or 1) for _, dtype, length, start in _fields(type, offset)]
+            ends = [start + dtype.size * (length or 1) for _, dtype, length, start in fields_of(type, offset)]
             where = self.domain.footprint((piece(offset, max(ends, default=offset) - offset, ()),))
             getattr(self.domain, role)(where, scalar, call, self)
             scalar.touched()
             scalar.told = (scalar.index, scalar.epoch - 1, scalar.clock)
         if self.machine.timed:
             scalar.spend(call, self.machine.chip.cycles["scalar"], 0.0)
-
-
-def _fields(type: Struct, offset: int) -> list[tuple[str, DataType, int | None, int]]:
-    """Name, type, length and first byte of every field; each starts at a word."""
-    found = []
-    for name, dtype, length in type.fields:
-        found.append((name, dtype, length, offset))
-        size = dtype.size * (1 if length is None else length)
-        offset += -(-size // WORD) * WORD
-    return found

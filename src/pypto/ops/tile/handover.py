@@ -1,6 +1,6 @@
 """``ssbuf_store`` and ``ssbuf_load``: structs through the small buffer that the scalar units of a group share (tile API section 3.1).
 
-The simulator moves the words, since structs are its own; these rows bind and check.
+The simulator moves the words, since structs are its own; these rows bind and check, and say where the words lie.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Any
 
 from pypto.cores.enums import PipeType
 from pypto.cores.types import Struct
+from pypto.dtypes import DataType
 from pypto.errors.tile_memory import ScalarBufferExceeded, ScalarBufferOffset
 from pypto.ops.tile.checks import operand
 from pypto.ops.tile.table import StaticCall, StaticOperand, TileOperation, positional, register
@@ -17,14 +18,27 @@ CAPACITY = 256  # bytes; tile API section 6.1: usually
 WORD = 4
 
 
+def words_of(size: int) -> int:
+    """``size`` bytes up to the next whole word."""
+    return -(-size // WORD) * WORD
+
+
+def fields_of(kind: Struct, offset: int) -> list[tuple[str, DataType, int | None, int]]:
+    """Name, type, length and first byte of every field of a struct at ``offset``; each starts at a word."""
+    found = []
+    for name, dtype, length in kind.fields:
+        found.append((name, dtype, length, offset))
+        offset += words_of(dtype.size * (1 if length is None else length))
+    return found
+
+
 def bytes_of(kind: Struct) -> int:
     """Bytes of a struct in the buffer: every field in whole words.
 
-    >>> from pypto.dtypes import DataType
     >>> bytes_of(Struct("S", (("flag", DataType.DT_BOOL, None), ("rows", DataType.DT_INT64, 3))))
     28
     """
-    return sum(-(-dtype.size * (length or 1) // WORD) * WORD for _, dtype, length in kind.fields)
+    return sum(words_of(dtype.size * (1 if length is None else length)) for _, dtype, length in kind.fields)
 
 
 def _check(call: StaticCall) -> None:
