@@ -142,8 +142,8 @@ def random_expression(rng, operations):
                 values.append(b.op(BINARY[rng.integers(4)], *pair))
             else:
                 values.append(b.op(BINARY[rng.integers(len(BINARY))], first, values[rng.integers(len(values))]))
-        for value in values[-3:-1]:
-            values[-1] = b.op("add", b.op("mul", values[-1], number(0.5)), value)
+        for value in values[-4:-1]:  # products, in which the sign of a zero can be seen
+            values[-1] = b.op("mul", values[-1], value)
         return b.op("mul", values[-1], number(-1.0))
 
     return write

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from pypto.cpu import target
 from pypto.cpu.target import ISA_NAMES, Target, detected, host, named
 
 X86_BASE = ["64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2"]
@@ -51,6 +52,22 @@ def test_the_environment_reduces_the_host():
 def test_keys_differ():
     keys = {named(name).key for name in ISA_NAMES} | {host().key}
     assert len(keys) >= len(ISA_NAMES)
+
+
+@pytest.mark.skipif(detected().isa == "neon", reason="x86 features")
+def test_tiles_that_the_process_may_not_use_are_not_in_the_key(monkeypatch):
+    """A cache on disk is shared: code with tiles must not be found by a process that is denied them."""
+    monkeypatch.setattr(
+        target, "_detected", lambda: {**dict.fromkeys(["avx2", "fma", "amx-tile", "amx-bf16"], True), "sse4a": False}
+    )
+    found = []
+    for permitted in (True, False):
+        monkeypatch.setattr(target, "tiles_permitted", lambda answer=permitted: answer)
+        found.append(detected.__wrapped__())
+    allowed, denied = found
+    assert allowed.has("amx-tile", "amx-bf16") and not any(f.startswith("amx") for f in denied.features)
+    assert allowed.key != denied.key and "-amx-tile" in denied.feature_text and "+amx-tile" in allowed.feature_text
+    assert denied.features == {"avx2", "fma"}
 
 
 GENERATE = """

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from pypto.cpu.context import Context
 from pypto.cpu.gemm_driver import SPARE_ROWS
 from pypto.cpu.items import BandItem, IfItem, Item, LoopItem, MatmulItem, NestItem
-from pypto.cpu.library import usable
 from pypto.cpu.matmul import arguments_of, element_text_of
 from pypto.cpu.nests import Access, Apply, Gather, Nest, Reduce, Scan, collapsed, open_condition, permuted, settled
 from pypto.cpu.packing_kept import Kept, KeptProduct, Site, keep, packed_once, sites_of
@@ -345,7 +344,7 @@ def emit_turned_band(emitter: ProgramEmitter, context: Context, band: BandItem) 
 
 def _choose_pairs(band: BandItem, target: Target) -> None:
     """Let nests write the right sides of bf16 products as tiles take them: no packing between."""
-    if not usable(target).has("amx-tile", "amx-bf16", "avx512bf16", "avx512bw"):
+    if not target.has("amx-tile", "amx-bf16", "avx512bf16", "avx512bw"):
         return
     for item in band.items:
         if isinstance(item, MatmulItem) and item.kind == "bf16" and item.a.buffer in band.private:

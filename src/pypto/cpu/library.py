@@ -18,7 +18,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -93,20 +92,6 @@ class Runtime(Mapping[str, int]):
                 part = load(library_object(self.target, kind), exports=names, imports=self.addresses)
                 self.parts[kind] = part
                 self.addresses.update(part.addresses)
-
-
-def usable(target: Target) -> Target:
-    """The target without tile instructions if the operating system does not let this process use them."""
-    tiles = frozenset(feature for feature in target.features if feature.startswith("amx-"))
-    return target if not tiles or tiles_permitted() else replace(target, features=target.features - tiles)
-
-
-@lru_cache(maxsize=1)
-def tiles_permitted() -> bool:
-    """Ask Linux for the large tile state, once per process (arch_prctl(2): ARCH_REQ_XCOMP_PERM 0x1023, state 18 is tile data)."""
-    if not sys.platform.startswith("linux"):
-        return False
-    return ctypes.CDLL(None).syscall(158, ctypes.c_long(0x1023), ctypes.c_long(18)) == 0
 
 
 def library_module(target: Target, part: str, sleeping: str | None = None) -> Module:
@@ -185,6 +170,6 @@ def runtime_library(target: Target | None = None) -> Runtime:
 
 @lru_cache(maxsize=8)
 def _loaded(target: Target) -> Runtime:
-    runtime = Runtime(usable(target))
+    runtime = Runtime(target)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime))  # never unloaded: threads may still be inside at exit
     return runtime

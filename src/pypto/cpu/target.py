@@ -13,6 +13,8 @@ Instruction sets: ``avx512`` = F + BW + DQ + VL (+ FMA, F16C); ``avx2`` = AVX2 +
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -89,8 +91,21 @@ def _detected() -> dict[str, bool]:
 
 @cache
 def detected() -> Target:
-    """The machine at hand, whatever the environment says."""
-    return Target(llvm.get_process_triple(), frozenset(name for name, on in _detected().items() if on))
+    """The machine at hand, whatever the environment says; without tile instructions where this process may not use them.
+
+    So the permission is part of ``key``: code with tiles that a cache shares is not found by a process that may not run it.
+    """
+    features = frozenset(name for name, on in _detected().items() if on)
+    tiles = frozenset(feature for feature in features if feature.startswith("amx-"))
+    return Target(llvm.get_process_triple(), features if not tiles or tiles_permitted() else features - tiles)
+
+
+@cache
+def tiles_permitted() -> bool:
+    """Ask Linux for the large tile state, once per process (arch_prctl(2): ARCH_REQ_XCOMP_PERM 0x1023, state 18 is tile data)."""
+    if not sys.platform.startswith("linux"):
+        return False
+    return ctypes.CDLL(None).syscall(158, ctypes.c_long(0x1023), ctypes.c_long(18)) == 0
 
 
 def host() -> Target:
