@@ -18,7 +18,7 @@ Expressions never block and have no effect but one: ``Slot(..., "next")`` turns 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Union
 
 from pypto.cores.enums import CoreType, PipeType
@@ -326,3 +326,22 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
         elif isinstance(statement, If):
             yield from walk(statement.then)
             yield from walk(statement.otherwise)
+
+
+def expressions_in(part: Any) -> Iterator[Any]:
+    """Every expression in a statement or expression, or in a tuple or mapping of such; nested statements are among them."""
+    pending = [part]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, (tuple, list)):
+            pending.extend(one)
+        elif isinstance(one, dict):
+            pending.extend(one.values())
+        elif is_dataclass(one) and type(one).__module__ == __name__:
+            yield one
+            pending.extend(getattr(one, field.name) for field in fields(one) if field.name not in ("place", "type"))
+
+
+def names_read(part: Any) -> Iterator[str]:
+    """Names that statements or expressions read, as often as they do."""
+    return (one.name for one in expressions_in(part) if isinstance(one, Name))

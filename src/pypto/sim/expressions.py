@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from pypto.cores import program as p
@@ -159,41 +159,3 @@ _TEXT: dict[type, Callable[[Any], str]] = {
     p.ValidExtent: lambda one: f"{text(one.tile)}.valid_shape[{one.axis}]",
     p.System: lambda one: f"get_{one.name}()",
 }
-
-
-# -- names --------------------------------------------------------------------------------------------------------------------
-
-
-def names_in(value: Any) -> set[str]:
-    """Names read anywhere in a statement, expression, or a tuple or mapping of such."""
-    found: set[str] = set()
-    pending: list[Any] = [value]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, p.Name):
-            found.add(one.name)
-        elif isinstance(one, (tuple, list)):
-            pending += one
-        elif isinstance(one, dict):
-            pending += one.values()
-        elif is_expression(one) or isinstance(one, _STATEMENTS):
-            pending += _children(one)
-    return found
-
-
-_STATEMENTS = (
-    p.Assign,
-    p.DeclareTile,
-    p.DeclareGroup,
-    p.DeclareStruct,
-    p.DeclareTensor,
-    p.SetField,
-    p.Instruction,
-    p.Loop,
-    p.Repeat,
-    p.If,
-)
-
-
-def _children(one: Any) -> Iterable[Any]:
-    return [getattr(one, name) for name in one.__dataclass_fields__ if name not in ("place", "type", "dtype")]

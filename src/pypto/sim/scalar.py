@@ -23,7 +23,7 @@ from pypto.dtypes import DataType
 from pypto.errors.base import InternalError
 from pypto.ops.tile.table import TileOperation, find
 from pypto.sim.calls import Site
-from pypto.sim.expressions import code, is_expression, names_in, text
+from pypto.sim.expressions import code, is_expression, text
 from pypto.sim.steps import STEPS, operate, operate_in_phase, operate_on_scalar_unit
 from pypto.sim.values import (
     converted,
@@ -338,7 +338,7 @@ def _generate(program: p.CoreProgram) -> tuple[_Writer, str, dict[int, Span]]:
     head = ["def scalar_unit(unit, arguments):", "    scalar = unit.scalar"]
     head += [f"    issue_{pipe} = unit.pipe({pipe!r}).issue" for pipe in sorted(writer.pipes)]
     head += ["    for name in (): yield name"]  # a generator, also without instructions
-    head += [f"    if {name!r} in arguments: n_{name} = arguments[{name!r}]" for name in sorted(names_in(program.body))]
+    head += [f"    if {name!r} in arguments: n_{name} = arguments[{name!r}]" for name in sorted(set(p.names_read(program.body)))]
     places = {number: place for number, place in enumerate(writer.places, start=len(head) + 1) if place is not None}
     return writer, "\n".join([*head, *writer.lines]) + "\n", places
 

@@ -10,8 +10,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pypto.cores.program import Constant, Field, Name, ValidExtent
-from pypto_pro.frontend.tidy import expressions_in
+from pypto.cores.program import Constant, Field, Name, ValidExtent, expressions_in
 from pypto_pro.frontend.values import HANDLES, Bundle, as_number, expression_of
 
 

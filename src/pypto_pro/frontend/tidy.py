@@ -12,10 +12,10 @@ stores that are overwritten before they are read.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from pypto.cores.program import Assign, If, Loop, Name, Repeat, Slot, Statement
+from pypto.cores.program import Assign, If, Loop, Repeat, Slot, Statement, expressions_in, names_read
 from pypto.cores.types import Type
 
 
@@ -61,24 +61,6 @@ def without_inner(statement: Statement) -> Statement:
 def turns(part: Any) -> bool:
     """Whether evaluating an expression turns a ring."""
     return any(isinstance(one, Slot) and one.how == "next" for one in expressions_in(part))
-
-
-def expressions_in(part: Any) -> Iterator[Any]:
-    """Every expression in a statement or expression, nested statements included."""
-    pending = [part]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, tuple):
-            pending.extend(one)
-        elif isinstance(one, dict):
-            pending.extend(one.values())
-        elif is_dataclass(one) and type(one).__module__ == "pypto.cores.program":
-            yield one
-            pending.extend(getattr(one, field.name) for field in fields(one) if field.name not in ("place", "type"))
-
-
-def names_read(body: tuple[Statement, ...]) -> Iterator[str]:
-    return (one.name for one in expressions_in(body) if isinstance(one, Name))
 
 
 def _declared(body: tuple[Statement, ...]) -> Iterator[str]:

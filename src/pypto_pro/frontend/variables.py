@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from pypto.cores.program import Constant, Name
+from pypto.cores.program import Constant, Name, names_read
 from pypto.diagnostics import Span
 from pypto.dtypes import DataType
 from pypto_pro import language
@@ -21,7 +21,6 @@ from pypto_pro.errors.statements import Redefinition
 from pypto_pro.errors.tiles import MergedIds
 from pypto_pro.frontend.scalars import join
 from pypto_pro.frontend.state import State
-from pypto_pro.frontend.tidy import names_read
 from pypto_pro.frontend.values import (
     HANDLES,
     Bundle,

@@ -9,11 +9,11 @@ from typing import Any, Union
 
 import numpy as np
 
-from pypto.cores.program import TileProgram, walk
+from pypto.cores.program import TileProgram, names_read, walk
 from pypto.errors.base import InternalError, UserError
 from pypto.sim.run import simulate
 from pypto_pro.errors.launching import ReadBeforeBound
-from pypto_pro.frontend.tidy import names_read, without_inner
+from pypto_pro.frontend.tidy import without_inner
 from pypto_pro.runtime import bundle
 from pypto_pro.runtime.compilation import Compiled
 from pypto_pro.runtime.simulation import settings
