@@ -89,13 +89,7 @@ class Tokens:
             return self.names.get(expression.name, frozenset())
         if isinstance(expression, Slot):
             return self._of_slot(expression)
-        if isinstance(expression, Window):
-            return self.of(expression.tile)
-        if isinstance(expression, Operation) and expression.operator == "choose":
-            return self.of(expression.operands[1]) | self.of(expression.operands[2])
-        if isinstance(expression, Item) and isinstance(expression.of, tuple):
-            return frozenset().union(*map(self.of, expression.of))
-        return frozenset()
+        return frozenset().union(*map(self.of, _parts(expression)))
 
     def _of_slot(self, slot: Slot) -> frozenset[Ids]:
         if slot.how == "at" and isinstance(slot.group, Name) and isinstance(slot.index, Constant):
@@ -179,20 +173,10 @@ class _Locker:
         for operand in instruction.operands:
             if operand is None or isinstance(operand, tuple) or not any(self.tokens.of(operand)):
                 continue
-            if not (skipped and self._space(operand) is MemorySpace.Acc):
+            kind = _type(operand, self.types) if skipped else None
+            if not (isinstance(kind, Tile) and kind.space is MemorySpace.Acc):
                 found.append(operand)
         return found
-
-    def _space(self, expression: Any) -> MemorySpace | None:
-        """Memory of a tile expression."""
-        if isinstance(expression, Name):
-            kind = self.types.get(expression.name)
-            tile = kind.tile if isinstance(kind, Group) else kind
-            return tile.space if isinstance(tile, Tile) else None
-        for part in _parts(expression):
-            if (space := self._space(part)) is not None:
-                return space
-        return None
 
     def _instruction(self, instruction: Instruction) -> Iterator[Statement]:
         groups = [group for group in self._groups(self._tiles(instruction)) if group.ids & self.shared]
@@ -203,7 +187,7 @@ class _Locker:
             raise MutexNotOnChip(operation=instruction.operation, chip=self.chip_name, span=instruction.place)
         names: dict[int, Name] = {}
         for position, operand in enumerate(instruction.operands):
-            if operand is not None and not isinstance(operand, (tuple, Name)) and self._is_tile(operand):
+            if operand is not None and not isinstance(operand, (tuple, Name)) and self.tokens.of(operand):
                 names[position] = self._bind(operand)
                 yield Assign(names[position].name, operand, instruction.place)
         bound = replace(instruction, operands=tuple(names.get(at, operand) for at, operand in enumerate(instruction.operands)))
@@ -213,9 +197,6 @@ class _Locker:
         yield bound
         for group in groups:
             yield self._token("mutex_unlock", instruction, group)
-
-    def _is_tile(self, expression: Expression) -> bool:
-        return bool(self.tokens.of(expression))
 
     def _bind(self, expression: Expression) -> Name:
         name = f"{PREFIX}{self.made}"
