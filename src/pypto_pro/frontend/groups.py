@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from pypto.cores.enums import MemorySpace
-from pypto.cores.program import DeclareGroup, DeclareTile
+from pypto.cores.program import DeclareGroup, DeclareTile, Name
 from pypto.cores.types import Group, Tile
 from pypto_pro.errors.calls import UnexpectedKeyword
 from pypto_pro.errors.tiles import (
@@ -64,9 +64,9 @@ def make_tile(reader: Any, node: ast.Call) -> TileHandle:
     address = _integer("make_tile()", "addr", arguments.keywords["addr"])
     _check_size(arguments)
     check_alignment(type, address)
-    name = reader.home(hint, TileHandle(reader.name(hint), type))
+    name = reader.home(hint, TileHandle(Name(hint), type))
     reader.emit(DeclareTile(name, type, address, (), reader.frame.span(node)))
-    return TileHandle(reader.name(name), type, address)
+    return TileHandle(Name(name), type, address)
 
 
 def _tile_type(arguments: Arguments) -> Tile:
@@ -127,10 +127,10 @@ def make_tile_group(reader: Any, node: ast.Call) -> GroupHandle:
     depth = group_depth(keywords.get("depth"), ids)
     addresses = group_addresses(keywords["addrs"], depth, tile)
     type = Group(tile, depth, ids)
-    name = reader.home(hint, GroupHandle(reader.name(hint), type, addresses))
+    name = reader.home(hint, GroupHandle(Name(hint), type, addresses))
     events = tuple(event_ids(keywords.get(one)) for one in ("fwd_ids", "bwd_ids"))
     reader.emit(DeclareGroup(name, tile, addresses, ids, events[0], events[1], reader.frame.span(node)))
-    return GroupHandle(reader.name(name), type, addresses)
+    return GroupHandle(Name(name), type, addresses)
 
 
 def mutex_ids(value: Any) -> tuple[tuple[int, ...], ...]:

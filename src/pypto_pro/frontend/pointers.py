@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from pypto.cores.enums import TensorLayout
-from pypto.cores.program import Constant, DeclareTensor, Expression
+from pypto.cores.program import Constant, DeclareTensor, Expression, Name
 from pypto.cores.types import INDEX, Pointer, Tensor
 from pypto.dtypes import DataType
 from pypto_pro.errors.calls import ShapeExpected, ShapeItems, StrideRank
@@ -62,7 +62,7 @@ def _declare(reader: Any, base: Any, type: Any, offset: Expression, node: ast.AS
     made = PointerHandle(base.expression, type)
     name = reader.home(hint, made) if hint != "ptr" else reader.temporary_for(hint, made)
     reader.emit(DeclareTensor(name, base.expression, type.dtype, None, None, offset, reader.frame.span(node)))
-    return PointerHandle(reader.name(name), type)
+    return PointerHandle(Name(name), type)
 
 
 def _source(arguments: Arguments, call: str) -> Any:
@@ -96,7 +96,7 @@ def _declare_tensor(reader: Any, source: Any, facts: tuple, node: ast.AST, hint:
     lengths = tuple(map(expression_of, shape))
     steps = None if strides is None else tuple(map(expression_of, strides))
     reader.emit(DeclareTensor(name, source.expression, dtype, lengths, steps, Constant(0, INDEX), reader.frame.span(node)))
-    return TensorHandle(reader.name(name), type)
+    return TensorHandle(Name(name), type)
 
 
 def extents(value: Any, what: str) -> list[Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
-from pypto.cores.program import Assign, Break, Constant, Name, Statement
+from pypto.cores.program import Assign, Break, Constant, Statement
 from pypto.dtypes import DataType
 from pypto.errors.base import UserError
 from pypto.frontend.names import loaded_names
@@ -131,13 +131,6 @@ class Reader(State):
         finally:
             self.block = outer
             self.frame.depth -= 1
-
-    def name(self, name: str) -> Name:
-        return Name(name)
-
-    def temporary_for(self, hint: str, value: Any) -> str:
-        self.unit.temporaries += 1
-        return self.temporary(hint, value)
 
     # -- plain Python -------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pypto.cores.program import DeclareStruct, Field, SetField
+from pypto.cores.program import DeclareStruct, Field, Name, SetField
 from pypto.cores.types import Struct
 from pypto.dtypes import DataType
 from pypto_pro.errors.calls import (
@@ -56,9 +56,9 @@ def struct(reader: Any, node: ast.Call) -> StructHandle:
         )
     kind = _kind(node.args[0], "struct")
     type, values = _fields(reader, node, "struct", kind, None)
-    name = reader.home(hint, StructHandle(reader.name(hint), type))
+    name = reader.home(hint, StructHandle(Name(hint), type))
     reader.emit(DeclareStruct(name, kind, values, None, reader.frame.span(node)))
-    return StructHandle(reader.name(name), type)
+    return StructHandle(Name(name), type)
 
 
 def struct_array(reader: Any, node: ast.Call) -> StructArrayHandle:
@@ -73,9 +73,9 @@ def struct_array(reader: Any, node: ast.Call) -> StructArrayHandle:
         raise StructArraySize(got=describe(size))
     kind = _kind(node.args[1], "struct_array")
     type, values = _fields(reader, node, "struct_array", kind, count)
-    name = reader.home(hint, StructArrayHandle(reader.name(hint), type))
+    name = reader.home(hint, StructArrayHandle(Name(hint), type))
     reader.emit(DeclareStruct(name, kind, values, count, reader.frame.span(node)))
-    return StructArrayHandle(reader.name(name), type)
+    return StructArrayHandle(Name(name), type)
 
 
 def make_tuple(reader: Any, node: ast.Call) -> Bundle:

@@ -13,7 +13,7 @@ from pypto.cores.types import Scalar, Type
 from pypto.diagnostics import Span
 from pypto.frontend.python import Code
 from pypto_pro.frontend.scalars import join
-from pypto_pro.frontend.values import category, type_of
+from pypto_pro.frontend.values import category, expression_of, renamed, type_of
 
 RESERVED = frozenset(("self", "None", "True", "False"))
 
@@ -54,7 +54,7 @@ class Unit:
 
 @dataclass
 class LoopContext:
-    """The loop being read: what is bound where it is left or continued. ``barrier`` marks an inlined function's own loops."""
+    """The loop being read: what is bound where it is left or continued."""
 
     breaks: list[dict[str, Any]] = field(default_factory=list)
     continues: list[dict[str, Any]] = field(default_factory=list)
@@ -113,12 +113,19 @@ class State:
 
     def home(self, name: str, value: Any) -> str:
         """The variable of the core program that holds ``name`` while it is of the category of ``value``."""
-        key = (self.frame.key, name, category(value))
+        return self._variable((self.frame.key, name, category(value)), name, value)
+
+    def temporary_for(self, hint: str, value: Any) -> str:
+        """A new variable; the same one when a loop's body is read again."""
+        self.unit.temporaries += 1
+        return self._variable((self.frame.key, hint, self.unit.temporaries, category(value)), hint, value)
+
+    def _variable(self, key: tuple, name: str, value: Any) -> str:
+        """The variable that is known by ``key``, made when it is first asked for."""
         found = self.unit.homes.get(key)
-        type = type_of(value)
         if found is None:
-            found = self.unit.fresh(name)
-            self.unit.homes[key] = found
+            found = self.unit.homes[key] = self.unit.fresh(name)
+        type = type_of(value)
         if type is not None:
             self.unit.declare(found, type)
         return found
@@ -134,23 +141,6 @@ class State:
 
     def hold(self, value: Any, hint: str, place: Span | None) -> Any:
         """The value in a variable of its own, so that what happens later does not change it."""
-        from pypto_pro.frontend.values import as_number, renamed
-
-        number = as_number(value)
-        expression = number.expression if number is not None else value.expression
-        self.unit.temporaries += 1
-        name = self.temporary(hint, value)
-        self.assign(name, expression, place)
+        name = self.temporary_for(hint, value)
+        self.assign(name, expression_of(value), place)
         return renamed(value, name)
-
-    def temporary(self, hint: str, value: Any) -> str:
-        """A new variable; the same one when a loop's body is read again."""
-        key = (self.frame.key, hint, self.unit.temporaries, category(value))
-        found = self.unit.homes.get(key)
-        if found is None:
-            found = self.unit.fresh(hint)
-            self.unit.homes[key] = found
-        type = type_of(value)
-        if type is not None:
-            self.unit.declare(found, type)
-        return found
