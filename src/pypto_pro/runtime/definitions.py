@@ -12,7 +12,8 @@ from pypto.cores.enums import CoreType
 from pypto.cores.program import CoreProgram, TileProgram
 from pypto_pro.errors.calls import NoMethod
 from pypto_pro.errors.launching import JitArgument, NotAKernelFunction, ProgramEmpty, ProgramNotAClass
-from pypto_pro.frontend.entry import parse_kernel, read_core
+from pypto_pro.frontend.entry import Source, parse_kernel, read_core
+from pypto_pro.frontend.signature import Signature
 from pypto_pro.frontend.state import Unit
 from pypto_pro.language.enums import FunctionType as Kind
 from pypto_pro.runtime.compilation import Definition, Request, pipelined, source_of
@@ -55,14 +56,14 @@ class ProgramSelf:
         return MethodType(self._functions[name], self)
 
 
-def _request(definition: Definition, signature: Any, shapes: Any = None, constants: Any = None) -> Request:
+def _request(signature: Signature, shapes: Mapping[str, tuple] | None = None) -> Request:
     chip_name, chip = target(None)
-    return Request(signature, shapes or bind_static(signature), constants or {}, chip_name, chip)
+    return Request(signature, shapes or bind_static(signature), {}, chip_name, chip)
 
 
 def _parsed(definition: Definition, *, strict_ssa: bool, owner: ProgramSelf | None = None) -> TileProgram:
     signature = definition.signature({}, lenient=True)
-    source = source_of(definition, _request(definition, signature), definition.code)
+    source = source_of(definition, _request(signature), definition.code)
     return parse_kernel(replace(source, strict_ssa=strict_ssa, values=True, owner=owner))
 
 
@@ -143,19 +144,21 @@ class KernelDef:
         self, target: CoreType, bound_signature: Mapping[str, Any] | None = None
     ) -> tuple[CoreProgram, bool]:
         """The program of one core, and whether the kernel has a section for it. ``bound_signature``: shapes for STATIC axes."""
-        signature = self.definition.signature({})
-        request = _request(self.definition, signature, bind_static(signature, bound_signature))
-        code, _ = pipelined(self.definition, request)
-        unit = Unit(target, request.chip, strict_ssa=self.strict_ssa, kernel=self.func_name)
-        program = read_core(source_of(self.definition, request, code), unit)
+        source = self._source(bound_signature)
+        unit = Unit(target, source.chip, strict_ssa=self.strict_ssa, kernel=self.func_name)
+        program = read_core(source, unit)
         return program, target in unit.sections
 
     def program(self, bound_signature: Mapping[str, Any] | None = None) -> TileProgram:
         """Both cores together."""
+        return parse_kernel(self._source(bound_signature))
+
+    def _source(self, bound_signature: Mapping[str, Any] | None) -> Source:
+        """What the front end reads: the definition after the pipeline, with the shapes that are given."""
         signature = self.definition.signature({})
-        request = _request(self.definition, signature, bind_static(signature, bound_signature))
+        request = _request(signature, bind_static(signature, bound_signature))
         code, _ = pipelined(self.definition, request)
-        return parse_kernel(source_of(self.definition, request, code))
+        return source_of(self.definition, request, code)
 
 
 def kernel(
