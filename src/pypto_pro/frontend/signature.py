@@ -18,6 +18,7 @@ from pypto.cores.types import Struct as StructType
 from pypto.diagnostics import Span
 from pypto.dtypes import DataType
 from pypto.frontend.python import Code
+from pypto.ops.tile.checks import STORAGE_ONLY
 from pypto_pro import language
 from pypto_pro.errors.annotations import (
     DtypeExpected,
@@ -39,7 +40,6 @@ from pypto_pro.errors.annotations import (
 )
 from pypto_pro.errors.base import ParserError
 from pypto_pro.frontend import tiling
-from pypto_pro.language.dtypes import STORAGE_ONLY
 from pypto_pro.language.typing import Ptr, Scalar, ShapePolicy, Tensor, Tile
 
 

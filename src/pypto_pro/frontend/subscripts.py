@@ -9,6 +9,7 @@ from typing import Any
 from pypto.cores.enums import MemorySpace, TensorLayout
 from pypto.cores.program import Constant, Expression, Extent, Item, Operation, ValidExtent, Window
 from pypto.cores.types import INDEX
+from pypto.ops.tile.checks import STORAGE_ONLY
 from pypto.ops.tile.table import find
 from pypto_pro.errors.expressions import (
     EmptyTuple,
@@ -60,7 +61,6 @@ from pypto_pro.frontend.values import (
     renamed,
     static_integer,
 )
-from pypto_pro.language.dtypes import STORAGE_ONLY
 
 
 def subscript(reader: Any, node: ast.Subscript) -> Any:

@@ -31,8 +31,3 @@ DTYPES: dict[str, DataType] = {
 """Public name -> type. ``DT_UINT4`` and ``DT_FP4`` have no counterpart among the types of the house: see ``UNUSED``."""
 
 UNUSED = {"DT_UINT4": "storage only, no operation takes it", "DT_FP4": "declared only; use DT_FP4E2M1 or DT_FP4E1M2"}
-
-STORAGE_ONLY = frozenset(
-    DTYPES[f"DT_{name}"] for name in ("INT4", "FP8E4M3FN", "FP8E5M2", "FP8E8M0", "FP4E2M1", "FP4E1M2", "HF4", "HF8")
-)
-"""Types that no scalar can have (tile API section 1.5)."""

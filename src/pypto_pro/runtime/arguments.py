@@ -6,6 +6,7 @@ import ctypes
 from typing import Any
 
 from pypto.dtypes import DataType
+from pypto.elements import fits
 from pypto.frontend.interop import HostTensor, describe, is_array
 from pypto_pro.errors.launching import (
     HalfScalar,
@@ -65,10 +66,10 @@ def scalar_value(kernel: str, parameter: KernelParameter, argument: Any) -> Any:
     if hasattr(argument, "item") and getattr(argument, "shape", None) == ():
         argument = argument.item()
     expected = "a float" if dtype.is_float else "a bool" if dtype is _D.DT_BOOL else "an int"
-    fits = is_number(argument) and (
+    right_kind = is_number(argument) and (
         isinstance(argument, float) if dtype.is_float else isinstance(argument, bool) or dtype is not _D.DT_BOOL
     )
-    if not fits or (not dtype.is_float and isinstance(argument, float)):
+    if not right_kind or (not dtype.is_float and isinstance(argument, float)):
         raise ScalarArgument(dtype=dtype.name, expected=expected, got=f"{type(argument).__name__} {argument!r}", **facts)
     if dtype.is_float:
         return ctypes.c_float(argument).value
@@ -76,9 +77,7 @@ def scalar_value(kernel: str, parameter: KernelParameter, argument: Any) -> Any:
 
 
 def _in_range(dtype: DataType, value: int, facts: dict[str, Any]) -> int:
-    lowest = 0 if dtype.is_unsigned else -(2 ** (dtype.bits - 1))
-    highest = 2 ** (dtype.bits if dtype.is_unsigned else dtype.bits - 1) - 1
-    if not lowest <= value <= highest:
+    if not fits(value, dtype):
         raise ScalarRange(got=value, dtype=dtype.name, **facts)
     return value
 

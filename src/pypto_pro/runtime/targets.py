@@ -13,7 +13,6 @@ from pypto_pro.errors.launching import UnsupportedArch
 from pypto_pro.runtime.simulation import settings
 
 DEFAULT = "950"
-ALIASES = {"a2": "910B", "a3": "910B", "a5": "950"}
 VARIABLE = "PYPTOPRO_JIT_ARCH"
 
 
@@ -26,11 +25,10 @@ def check_arch(arch: Any) -> Any:
 
 def chip_of(arch: Any) -> Chip:
     """The chip of a name, alias or chip file."""
-    text = str(arch)
     try:
-        return chip(ALIASES.get(text.lower(), arch))
+        return chip(arch)
     except UserError as error:
-        if text.endswith(".toml"):
+        if str(arch).endswith(".toml"):
             raise
         raise UnsupportedArch(got=arch) from error
 
