@@ -16,6 +16,7 @@ from functools import cache
 import numpy as np
 
 from pypto.cores.enums import TensorLayout
+from pypto.cores.types import Tile
 
 FRACTAL_ROWS = 16  # tile API section 1.7
 FRACTAL_COLUMN_BYTES = 32
@@ -71,6 +72,17 @@ def placement(shape: tuple[int, int], size: float, layout: TensorLayout, fractal
         block_row, down, block_column, across = other.strides
         return Placement(other.columns, other.rows, other.blocks[::-1], (block_column, across, block_row, down))
     return _fractals(shape, _block_columns(size, fractal), layout)
+
+
+def placement_of(tile: Tile) -> Placement:
+    """How a tile of a type is placed when it is not part of a wider one."""
+    bits = tile.dtype.facts.bits
+    return placement(tile.shape, bits // 8 or bits / 8, tile.layout, tile.fractal)
+
+
+def bytes_of(tile: Tile) -> int:
+    """Bytes that a tile occupies, blocks padded."""
+    return (placement_of(tile).elements * tile.dtype.facts.bits + 7) // 8
 
 
 def _block_columns(size: float, fractal: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pypto.chips.model import Chip, Memory
 from pypto.cores.enums import MemorySpace
-from pypto.cores.layout import placement
+from pypto.cores.layout import bytes_of
 from pypto.cores.program import CoreProgram, DeclareGroup, DeclareTile, TileProgram, walk
 from pypto.cores.types import Tile
 from pypto.diagnostics import Span
@@ -29,12 +29,6 @@ class Placed:
     @property
     def end(self) -> int:
         return self.address + bytes_of(self.type)
-
-
-def bytes_of(type: Tile) -> int:
-    """Bytes that a tile occupies, blocks padded."""
-    bits = type.dtype.facts.bits
-    return (placement(type.shape, bits // 8 or bits / 8, type.layout, type.fractal).elements * bits + 7) // 8
 
 
 def tiles_of(program: TileProgram) -> Iterable[Placed]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from pypto.cores.enums import TensorLayout
-from pypto.cores.layout import Placement, placement
+from pypto.cores.layout import Placement, placement_of
 from pypto.cores.types import Tile
 from pypto.dtypes import DataType
 from pypto.errors.simulation import RectangleOutsideTile, WindowOutsideMemory
@@ -182,8 +182,7 @@ def stored(dtype: DataType) -> np.dtype:
 
 def _placement(type: Tile, strides: tuple[int, int] | None) -> Placement:
     if strides is None:
-        bits = type.dtype.facts.bits
-        return placement(type.shape, bits // 8 or bits / 8, type.layout, type.fractal)
+        return placement_of(type)
     return Placement(*type.shape, (1, 1), (0, strides[0], 0, strides[1]))
 
 

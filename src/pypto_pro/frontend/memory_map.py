@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from pypto.chips import Chip, Memory, chip
 from pypto.cores.enums import MemorySpace, TensorLayout
-from pypto.cores.layout import FRACTAL_ROWS
+from pypto.cores.layout import FRACTAL_ROWS, bytes_of
 from pypto.cores.program import TileProgram
 from pypto.cores.text import type_text
 from pypto.cores.types import Tile
 from pypto.diagnostics import Span, warn
 from pypto.errors.simulation import SpaceNotOnChip, TileMisaligned
 from pypto.errors.tile_memory import TileMemoryExceeded
-from pypto.sim.capacity import bytes_of, tiles_of
+from pypto.sim.capacity import tiles_of
 
 LINE_BYTES = 32  # rows and columns of plain UB tiles fill whole lines (tile API section 6.3)
 
