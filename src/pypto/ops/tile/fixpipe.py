@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pypto.cores.enums import AccToVecMode, MemorySpace
+from pypto.cores.enums import AccToVecMode, MemorySpace, RoundMode
 from pypto.cores.types import Scalar, Tensor, Tile
 from pypto.dtypes import DataType
 from pypto.errors.tile_matrix import (
@@ -31,6 +31,7 @@ from pypto.errors.tile_matrix import (
     ScaleWithRelu,
 )
 from pypto.errors.tiles import ConversionUnsupported
+from pypto.ops.tile.conversion_numbers import convert
 from pypto.ops.tile.table import StaticCall, TileView, Touch
 
 _D = DataType
@@ -153,7 +154,7 @@ def narrowed(values: np.ndarray, target: DataType) -> np.ndarray:
     """fp32 values as int8 (nearest even, saturated, NaN becomes 0) or as a float type."""
     if target is not DataType.DT_INT8:
         return values.astype(target.numpy)
-    return np.clip(np.nan_to_num(np.rint(values), nan=0.0, posinf=127, neginf=-128), -128, 127).astype(np.int8)
+    return convert(values, target, RoundMode.CAST_RINT)
 
 
 def scale_touches(call: Any, columns: int) -> Iterable[Touch]:

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pypto.cores.enums import MemorySpace, PipeType, QuantMode
+from pypto.cores.enums import MemorySpace, PipeType, QuantMode, RoundMode
 from pypto.cores.types import Tile
 from pypto.errors.tile_vectors import QuantOffsetMissing
 from pypto.ops.dtype_sets import F32, I8, I16, U8
 from pypto.ops.tile import vector_costs as costs
 from pypto.ops.tile.checks import attribute, require_dtype, require_space
+from pypto.ops.tile.conversion_numbers import convert
 from pypto.ops.tile.table import Running, StaticCall, TileOperation, TileView, Touch, keyword, positional, register
 from pypto.ops.tile.vector_checks import all_of, covering, in_ub, typed
 from pypto.ops.tile.vector_running import region, touch
@@ -30,8 +31,7 @@ def quantise(call: Running) -> None:
     scaled = np.rint(region(call, 1, out.rows, out.columns) * column(call, 2))
     if call.attributes.get("mode") is QuantMode.ASYM:
         scaled = scaled + column_of(call, call.attributes["offset"])
-    limits = np.iinfo(out.numpy_dtype)
-    out.write(np.clip(np.where(np.isnan(scaled), 0, np.rint(scaled)), limits.min, limits.max).astype(out.numpy_dtype))
+    out.write(convert(scaled, out.type.dtype, RoundMode.CAST_RINT))
 
 
 def column_of(call: Running, tile: TileView) -> np.ndarray:
