@@ -52,7 +52,8 @@ def display_width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _carets(span: Span, text: str) -> str:
+def carets(span: Span, text: str) -> str:
+    """The line below ``text``, the first line of ``span``: carets under what the span covers of it."""
     encoded = text.encode()
     before = encoded[: span.column].decode(errors="replace")  # ast columns count bytes of UTF-8
     one_line = span.end_line in (0, span.line)
@@ -90,7 +91,7 @@ def render(
         lines.append(f"{gutter}--> {where}")
         text = span.text
         if text.strip():
-            lines += [f"{gutter} |", f"{span.line} | {text}", f"{gutter} | {_carets(span, text)}"]
+            lines += [f"{gutter} |", f"{span.line} | {text}", f"{gutter} | {carets(span, text)}"]
     lines += _calls(chain)
     lines += [f"  note: {note}" for note in notes]
     if help:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto.diagnostics import Span, _carets
+from pypto.diagnostics import Span, carets
 from pypto.errors.base import UNKNOWN_CODE, Facts, UserError
 
 
@@ -105,7 +105,7 @@ def _preview(place: Span | None) -> list[str]:
         return []
     lines = [f"  --> {place.file}:{place.line}:{place.column + 1}"]
     if place.text.strip():
-        lines += ["   |", f"{place.line:>3} | {place.text}", f"   | {_carets(place, place.text)}"]
+        lines += ["   |", f"{place.line:>3} | {place.text}", f"   | {carets(place, place.text)}"]
     return lines
 
 
