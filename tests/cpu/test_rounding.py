@@ -179,3 +179,20 @@ def test_a_nest_that_overwrites_its_input_is_not_written_twice(monkeypatch):
     launch(code, made, own)
     _, exact = both_ways(kernel_of(chain, shape), arrays, monkeypatch)
     np.testing.assert_array_equal(own[0].view(np.uint16), exact)
+
+
+@pytest.mark.parametrize("isa", HERE)
+def test_exp_of_every_bf16_number_is_right_or_raises_a_flag(isa):
+    """Its clamps are left out where the flags are looked at."""
+
+    def exp(b, vector):
+        b.facts.held[vector.name] = BF16
+        return b.call("exp", vector)
+
+    x = (np.arange(1 << 16, dtype=np.uint32) << 16).view(np.float32)
+    x = x[~np.isnan(x)]
+    fast, raised = rounding_check.flagging(named(isa), exp, single=True)(x)
+    exact, must = rounding_check.flagging(named(isa), exp, single=True, watched=False)(x)
+    assert (raised | (fast.view(np.uint32) == exact.view(np.uint32))).all()
+    assert raised[must].all()  # both flush, so equal is not enough
+    assert not raised[(np.abs(x) < 87) & (np.abs(x) > 2.0**-60)].any()

@@ -19,21 +19,33 @@ import numpy as np
 from pypto.cpu import link
 from pypto.cpu.emit_nest_watched import raised_by
 from pypto.cpu.target import Target, host
-from pypto.cpu.text import Function, Module
+from pypto.cpu.text import Module
 from pypto.cpu.vector_facts import Facts
-from pypto.cpu.vectors import LANES, Vectors
+from pypto.cpu.vectors import LANES, Vector, Vectors
 from pypto.dtypes import DataType
 
 BLOCK = 1 << 20
 _FLOAT = DataType.DT_FP32
+Run = Callable[[np.ndarray], "tuple[np.ndarray, np.ndarray]"]
 _POINTERS = [("ptr", "x"), ("ptr", "y"), ("ptr", "flags"), ("i64", "n")]
 
 
 @cache
-def rounding(target: Target, signless: bool, single: bool) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """fp32 numbers (a multiple of 16, taken for clean) → (rounded, whether a flag was raised: by each if ``single``, else by any)."""
+def rounding(target: Target, signless: bool, single: bool) -> Run:
+    """The fast rounding of numbers taken for clean."""
+
+    def rounded(b: Vectors, vector: Vector) -> Vector:
+        b.facts.clean.add(vector.name)
+        b.facts.signless = signless
+        return b.rounded(vector, DataType.DT_BF16)
+
+    return flagging(target, rounded, single)
+
+
+def flagging(target: Target, compute: Callable[[Vectors, Vector], Vector], single: bool, watched: bool = True) -> Run:
+    """fp32 numbers (a multiple of 16) → (``compute`` of them, whether a flag was raised: by each if ``single``, else by any)."""
     module = Module()
-    _add_inner(module, target, signless)
+    _add_inner(module, target, compute, watched)
     f = module.function("void", "run", _POINTERS)
     place = f.scratch("i32", 1, align=4)
     x, y, flags, count = f.arguments
@@ -54,26 +66,18 @@ def rounding(target: Target, signless: bool, single: bool) -> Callable[[np.ndarr
     return run
 
 
-def _add_inner(module: Module, target: Target, signless: bool) -> None:
-    """Round ``n`` numbers: 16 at a time, or one in all lanes where ``n`` is 1."""
+def _add_inner(module: Module, target: Target, compute: Callable[[Vectors, Vector], Vector], watched: bool) -> None:
+    """``n`` numbers: 16 at a time, or one in all lanes where ``n`` is 1."""
     f = module.function("void", "inner", [("ptr", "x"), ("ptr", "y"), ("i64", "n")], linkage="internal", attributes="noinline")
-    f.facts = Facts(watched=True)
+    f.facts = Facts(watched=watched)
     b = Vectors(f, target, _FLOAT)
     x, y, count = f.arguments
-
-    def rounded(f: Function, index: str | int, alone: bool) -> None:
-        pointer = f.gep("float", x, index)
-        vector = b.load_broadcast(_FLOAT, pointer) if alone else b.load(_FLOAT, pointer)
-        f.facts.clean.add(vector.name)
-        if signless:
-            f.facts.signless = True
-        b.store(_FLOAT, b.rounded(vector, DataType.DT_BF16), f.gep("float", y, index))
-
     with f.when(f.icmp("eq", "i64", count, 1)):
-        rounded(f, 0, True)
+        b.store(_FLOAT, compute(b, b.load_broadcast(_FLOAT, x)), y)
     whole = f.op("and", "i64", count, -LANES)
     with f.loop(0, whole, LANES) as loop:
-        rounded(f, loop.index, False)
+        vector = b.load(_FLOAT, f.gep("float", x, loop.index))
+        b.store(_FLOAT, compute(b, vector), f.gep("float", y, loop.index))
     f.ret()
 
 

@@ -84,11 +84,16 @@ def exp(b: Vectors, x: Vector) -> Vector:
     """``2**floor(n) * 2**(j/16) * (1 + p)`` with n in sixteenths, j its fraction; two-part ln 2, p for |r| <= ln 2 / 32.
 
     Clamped first, so that infinities do not become NaN in the reduction. With AVX-512 nothing is done about small numbers: they
-    become 0 before the scaling, and 0 times any power is 0.
+    become 0 before the scaling, and 0 times any power is 0. Nothing at all is done where what then goes wrong raises a flag that
+    is looked at: true of all bf16 numbers, which ``tests/cpu/test_rounding.py`` tries one by one.
     """
+    return _exp(b, x, b.target.isa == "avx512" and b.facts.watched and b.facts.holds(x.name, _D.DT_BF16))
+
+
+def _exp(b: Vectors, x: Vector, told: bool = False) -> Vector:
     if b.target.isa != "avx512":
         x = clamp(b, x, -105.0, 89.0)
-    elif x.name not in b.facts.not_positive:
+    elif not told and x.name not in b.facts.not_positive:
         high = b.like(x, 89.0)
         x = b.select(b.compare("gt", x, high), high, x)
     magic = b.like(x, _MAGIC / 16)
@@ -98,7 +103,8 @@ def exp(b: Vectors, x: Vector) -> Vector:
     r = b.fma(n, b.like(x, -_LN2[1]), r)
     p = b.fma(b.mul(r, r), horner(b, r, _EXP), r)
     root = _sixteenth(b, b.bits(sum_))
-    scaled = _unless_zero(b, b.fma(root, p, root), x, -103.98)
+    scaled = b.fma(root, p, root)
+    scaled = scaled if told else _unless_zero(b, scaled, x, -103.98)
     if b.target.isa == "avx512":
         return _masked_512(b, "scalef.ps.512", scaled, n)  # rounds n down
     number = b.sub(b.bits(sum_), b.constant(_MAGIC_BITS - (4 << 23), _D.DT_INT32))
@@ -234,7 +240,7 @@ def sigmoid(b: Vectors, x: Vector) -> Vector:
     One correction step takes back what the sum and the division lost, so that the error of exp is most of what remains.
     """
     one = b.like(x, 1.0)
-    e = exp(b, b.neg(b.abs(x)))
+    e = _exp(b, b.neg(b.abs(x)))
     top = b.select(b.compare("lt", x, b.like(x, 0.0)), e, one)
     sum_ = b.add(one, e)
     lost = b.sub(e, b.sub(sum_, one))
