@@ -16,15 +16,15 @@ from pypto.cores.enums import PipeType
 from pypto.cores.types import Tile
 from pypto.dtypes import DataType
 from pypto.errors.tile_vectors import MaskTooSmall
-from pypto.ops.dtype_sets import B16, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64
+from pypto.ops.dtype_sets import B16, U8
 from pypto.ops.numerics import widened
 from pypto.ops.tile import vector_costs as costs
 from pypto.ops.tile.checks import argument_name
 from pypto.ops.tile.table import Running, StaticCall, TileOperation, TileView, Touch, keyword, positional, register
 from pypto.ops.tile.vector_checks import Rule, alike, all_of, in_ub, keyword_in, scalar, tile_or_scalar, typed
+from pypto.ops.tile.vector_dtypes import EVERY
 from pypto.ops.tile.vector_running import is_tile, number_as, operand_array, region, touch
 
-EVERY = (I8, I16, I32, I64, U8, U16, U32, U64, F16, B16, F32)
 WITHOUT_BF16 = tuple(dtype for dtype in EVERY if dtype is not B16)
 COMPARISONS: dict[str, Callable[..., np.ndarray]] = {  # in the order of cmp_mode (tile API section 1.4, CmpMode)
     "eq": np.equal,

@@ -13,7 +13,7 @@ import numpy as np
 from pypto.cores.enums import PipeType
 from pypto.dtypes import DataType
 from pypto.errors.tile_vectors import ShiftRange
-from pypto.ops.dtype_sets import B16, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64
+from pypto.ops.dtype_sets import F16, F32, FLOATS, I8, I16, I32
 from pypto.ops.numerics import negated
 from pypto.ops.tile import vector_costs as costs
 from pypto.ops.tile import vector_numbers as numbers
@@ -31,6 +31,7 @@ from pypto.ops.tile.vector_checks import (
     tile_or_scalar,
     typed,
 )
+from pypto.ops.tile.vector_dtypes import MIDDLE, NARROW, WIDE
 from pypto.ops.tile.vector_running import (
     Compute,
     expect_apart,
@@ -43,11 +44,7 @@ from pypto.ops.tile.vector_running import (
     within_target,
 )
 
-NARROW = (I8, U8)
-MIDDLE = (I16, I32, U16, U32)
-WIDE = (I64, U64)
 EVERY_INTEGER = (*NARROW, *MIDDLE, *WIDE)
-FLOATS = (F16, B16, F32)
 HALF_AND_SINGLE = (F16, F32)
 
 # Element types by operation: table of section 3.3.

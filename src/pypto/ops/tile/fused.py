@@ -14,7 +14,7 @@ import numpy as np
 from pypto.cores.enums import PipeType, RoundMode
 from pypto.dtypes import DataType
 from pypto.errors.tile_vectors import PartExtents
-from pypto.ops.dtype_sets import B16, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64
+from pypto.ops.dtype_sets import F16, F32, FLOATS, I16, I32, I64, U16, U32, U64
 from pypto.ops.tile import vector_costs as costs
 from pypto.ops.tile import vector_numbers as numbers
 from pypto.ops.tile.checks import require_tile
@@ -22,13 +22,11 @@ from pypto.ops.tile.conversion import check_rounding
 from pypto.ops.tile.conversion_numbers import CASTABLE, convert
 from pypto.ops.tile.table import Running, StaticCall, TileOperation, keyword, positional, register
 from pypto.ops.tile.vector_checks import alike, all_of, covering, in_ub, same_dtype, same_layout, scalar, typed
+from pypto.ops.tile.vector_dtypes import EVERY
 from pypto.ops.tile.vector_running import Compute, mapped, number_as, region, result_of, store, within_target
 
-FLOATS = (F16, B16, F32)
 ACTIVATED = (I16, I32, *FLOATS)
-ADDED = (I8, I16, I32, I64, U8, U16, U32, U64, *FLOATS)
 MULTIPLIED = (I16, I32, I64, U16, U32, U64, *FLOATS)
-EXTREME = ADDED
 BINARY = (positional("out", "tile"), positional("lhs", "tile"), positional("rhs", "tile"))
 Arrays = tuple[np.ndarray, ...]
 
@@ -170,7 +168,7 @@ for _name, _compute, _words in (
         ("W", "R", "R", "R"),
         mapped(_compute, 1, 2, 3),
         parameters=(*BINARY, positional("third", "tile")),
-        check=all_of(in_ub(0, 1, 2, 3), typed(0, ADDED), alike(0, 1, 2, 3)),
+        check=all_of(in_ub(0, 1, 2, 3), typed(0, EVERY), alike(0, 1, 2, 3)),
         cost=costs.ADD * 2,
         hidden=_name == "subc",
         summary=f"out = {_words}, rounded once.",
@@ -181,7 +179,7 @@ for _name, _compute, _words in (
         ("W", "R", "-", "R"),
         mapped(_compute, 1, 2, 3),
         parameters=(*BINARY[:2], positional("scalar", "scalar"), positional("third", "tile")),
-        check=all_of(in_ub(0, 1, 3), scalar(2), typed(0, ADDED), alike(0, 1, 3)),
+        check=all_of(in_ub(0, 1, 3), scalar(2), typed(0, EVERY), alike(0, 1, 3)),
         cost=costs.ADDS + costs.ADD,
         hidden=True,
         summary=f"out = {_words.replace('rhs', 'scalar')}, rounded once.",
@@ -239,10 +237,10 @@ def partial(function: Compute) -> Callable[[Running], None]:
 
 
 PARTIAL: tuple[tuple[str, Compute, Sequence[DataType], str, costs.Names], ...] = (
-    ("partadd", np.add, ADDED, "their sum", costs.ADD),
+    ("partadd", np.add, EVERY, "their sum", costs.ADD),
     ("partmul", np.multiply, MULTIPLIED, "their product", costs.MUL),
-    ("partmax", np.maximum, EXTREME, "the greater (NaN stays)", costs.MAXIMUM),
-    ("partmin", np.minimum, EXTREME, "the lesser (NaN stays)", costs.MINIMUM),
+    ("partmax", np.maximum, EVERY, "the greater (NaN stays)", costs.MAXIMUM),
+    ("partmin", np.minimum, EVERY, "the lesser (NaN stays)", costs.MINIMUM),
 )
 for _name, _merge, _dtypes, _words, _cost in PARTIAL:
     register(

@@ -14,7 +14,7 @@ from pypto.cores.enums import PipeType, TensorLayout
 from pypto.cores.types import Tile
 from pypto.dtypes import DataType
 from pypto.errors.tile_vectors import BlockOffset, GatherKeyword, GatherOverflow, IndexLeavesTile, VectorShapeRefused
-from pypto.ops.dtype_sets import B16, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64
+from pypto.ops.dtype_sets import B16, F16, F32, I16, I32, U8, U16, U32
 from pypto.ops.numerics import widened
 from pypto.ops.tile import vector_costs as costs
 from pypto.ops.tile.checks import argument_name, operand, require_dtype, require_tile
@@ -30,6 +30,7 @@ from pypto.ops.tile.vector_checks import (
     tile_or_scalar,
     typed,
 )
+from pypto.ops.tile.vector_dtypes import EVERY
 from pypto.ops.tile.vector_running import (
     expect_apart,
     expect_extent,
@@ -42,7 +43,6 @@ from pypto.ops.tile.vector_running import (
     touch,
 )
 
-STORED = (I8, I16, I32, I64, U8, U16, U32, U64, F16, B16, F32)
 INDICES = {1: (I16, U16, I32, U32), 2: (I16, U16, I32, U32), 4: (I16, U16, I32, U32), 8: (I32, U32)}  # by bytes of an element
 SCATTER_INDICES = {1: (I16, U16), 2: (I16, U16), 4: (I32, U32), 8: (I32, U32)}
 COMPARED = (I16, U16, I32, U32, F16, B16, F32)
@@ -102,7 +102,7 @@ def check_gather(call: StaticCall) -> None:
 
 _check_index_form = all_of(
     in_ub(0, 1, 2, 3),
-    typed(0, STORED),
+    typed(0, EVERY),
     same_dtype(0, 1),
     same_dtype(2, 3),
     row_major(0, 1, 2),
@@ -234,7 +234,7 @@ register(
         roles=("W", "R", "R"),
         pipe=PipeType.V,
         run=gather_blocks,
-        check=all_of(in_ub(0, 1, 2), typed(0, STORED), same_dtype(0, 1), typed(2, (U32,)), row_major(0, 1, 2)),
+        check=all_of(in_ub(0, 1, 2), typed(0, EVERY), same_dtype(0, 1), typed(2, (U32,)), row_major(0, 1, 2)),
         cost=costs.GATHER,
         example="pl.gatherb(out, src, offsets)",
     )
@@ -261,7 +261,7 @@ register(
         pipe=PipeType.V,
         run=gather_pattern,
         check=all_of(
-            in_ub(0, 1), typed(0, STORED), same_dtype(0, 1), row_major(0, 1), keyword_in("pattern_mode", range(1, 8), "1 to 7")
+            in_ub(0, 1), typed(0, EVERY), same_dtype(0, 1), row_major(0, 1), keyword_in("pattern_mode", range(1, 8), "1 to 7")
         ),
         cost=costs.GATHER,
         example="pl.gathermask(out, src, pattern_mode=1)",
@@ -301,7 +301,7 @@ def check_scatter(call: StaticCall) -> None:
     check_indices(call, 1, 2, SCATTER_INDICES)
 
 
-_check_scatter = all_of(in_ub(0, 1, 2), typed(0, STORED), same_dtype(0, 1), row_major(0, 1, 2), distinct(0, 1), distinct(0, 2))
+_check_scatter = all_of(in_ub(0, 1, 2), typed(0, EVERY), same_dtype(0, 1), row_major(0, 1, 2), distinct(0, 1), distinct(0, 2))
 
 register(
     TileOperation(

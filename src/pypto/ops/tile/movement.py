@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pypto.cores.enums import AtomicType, MemorySpace, PipeType, ReluPreMode, STPhase, TensorLayout
+from pypto.cores.layout import FRACTAL_COLUMN_BYTES, FRACTAL_ROWS
 from pypto.dtypes import DataType
 from pypto.errors.tiles import AtomicUnsupported, FixpipeOnly, NzStore, OrderDescends, PhaseInvalid
 from pypto.ops.tile import handover, moves  # noqa: F401  (the other parts of this family)
@@ -28,11 +29,10 @@ from pypto.ops.tile.checks import (
 )
 from pypto.ops.tile.fixpipe import check_conversion, check_scale, converted, scale_touches
 from pypto.ops.tile.table import StaticCall, TileOperation, Touch, keyword, positional, register
-from pypto.ops.tile.transfers import BLOCK_BYTES, Place, bytes_of, check_window, gather, places, scatter
+from pypto.ops.tile.transfers import Place, bytes_of, check_window, gather, places, scatter
 
 _D = DataType
 ATOMIC_TYPES = (_D.DT_FP32, _D.DT_FP16, _D.DT_BF16, _D.DT_INT32, _D.DT_INT16, _D.DT_INT8)  # tile API section 3.1
-FRACTAL_ROWS = 16
 _ORDER = keyword("order", "integers")
 
 # -- load ---------------------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def _refuse_fixpipe(call: StaticCall, space: MemorySpace) -> None:
 
 
 def _check_nz_store(call: StaticCall, tensor: Any, space: MemorySpace) -> None:
-    width = BLOCK_BYTES // tensor.dtype.size
+    width = FRACTAL_COLUMN_BYTES // tensor.dtype.size
     problem = ""
     if space is not MemorySpace.Acc:
         problem = f"takes results from Acc only, but the source is in {space.name}"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pypto.cores.enums import PipeType
-from pypto.ops.dtype_sets import B16, F16, F32, I8, I16, I32, I64, U8, U16, U32, U64
+from pypto.ops.dtype_sets import F16, F32, FLOATS, I16, I32, I64, U32, U64
 from pypto.ops.tile import vector_costs as costs
 from pypto.ops.tile import vector_numbers as numbers
 from pypto.ops.tile.checks import attribute
@@ -28,6 +28,7 @@ from pypto.ops.tile.vector_checks import (
     tile_or_scalar,
     typed,
 )
+from pypto.ops.tile.vector_dtypes import MIDDLE, NARROW, WIDE
 from pypto.ops.tile.vector_running import (
     Compute,
     expect_extent,
@@ -40,10 +41,6 @@ from pypto.ops.tile.vector_running import (
     within_target,
 )
 
-NARROW = (I8, U8)
-MIDDLE = (I16, I32, U16, U32)
-WIDE = (I64, U64)
-FLOATS = (F16, B16, F32)
 ACROSS, DOWN = 0, 1  # dim: over the columns of every row; over the rows of every column
 
 # Element types by operation and dim: text under the table of section 3.4.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pypto.cores.enums import TensorLayout
+from pypto.cores.layout import FRACTAL_COLUMN_BYTES
 from pypto.cores.types import Tensor, Tile
 from pypto.dtypes import DataType
 from pypto.errors.tiles import (
@@ -30,7 +31,6 @@ from pypto.ops.tile.checks import require_offsets
 from pypto.ops.tile.table import StaticCall, TensorView, TileView, Touch
 
 PACKED_BITS = 4
-BLOCK_BYTES = 32  # columns of an NZ block, in bytes (tile API section 1.7)
 SCALE_FRACTAL = 32
 SCALE_LAYOUTS = (TensorLayout.ZZ, TensorLayout.NN)
 
@@ -185,7 +185,7 @@ def _scale_places(
 def _block_places(tile: TileView, tensor: Any, offsets: Sequence[int]) -> Iterator[Place]:
     """An NZ tensor as [column blocks, rows, columns of a block]: one window per column block."""
     rows, columns = tensor.shape
-    width = BLOCK_BYTES // tensor.numpy_dtype.itemsize
+    width = FRACTAL_COLUMN_BYTES // tensor.numpy_dtype.itemsize
     blocks = tensor.another((columns // width, rows, width), (rows * width, width, 1))
     first, last = offsets[1], offsets[1] + tile.columns
     for block in range(first // width, (last - 1) // width + 1):
