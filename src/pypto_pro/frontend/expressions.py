@@ -135,7 +135,7 @@ def unary(reader: Any, node: ast.UnaryOp) -> Any:
         return value
     found = scalars.unary(symbol, value)
     if found is None:
-        raise UnsupportedOperator(symbol="not" if symbol == "not" else symbol, left=describe(value), right="nothing")
+        raise UnsupportedOperator(symbol=symbol, left=describe(value), right="nothing")
     return found
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from pypto.cores.enums import MemorySpace, PipeType
 from pypto.cores.program import Constant, Instruction, Name
-from pypto.cores.types import INDEX, Tensor, Tile
+from pypto.cores.types import INDEX, Scalar, Tensor, Tile
 from pypto.dtypes import DataType
 from pypto.ops.tile.synchronisation import pipe_of_call
-from pypto.ops.tile.table import Parameter, StaticCall, StaticOperand, TileOperation, find
+from pypto.ops.tile.table import Parameter, StaticCall, StaticOperand, TileOperation, find, rows
 from pypto_pro.errors.calls import (
     ArgumentKind,
     ConstantExpected,
@@ -59,8 +59,6 @@ def operation_row(name: str) -> TileOperation:
     """The row of ``pl.name``; raises with the nearest name."""
     row = find(name)
     if row is None:
-        from pypto.ops.tile.table import rows
-
         near = difflib.get_close_matches(name, [one.name for one in rows()], n=1)
         raise UnknownOperation(name=name, nearest=f", did you mean pl.{near[0]}?" if near else "")
     return row
@@ -203,8 +201,6 @@ def _is_plain(value: Any) -> bool:
 
 
 def _type(value: Any) -> Any:
-    from pypto.cores.types import Scalar
-
     if isinstance(value, Number):
         return Scalar(value.dtype)
     return getattr(value, "type", None)
