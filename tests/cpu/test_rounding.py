@@ -160,12 +160,37 @@ def test_random_expressions_on_zeros_are_the_same_bit_by_bit(seed, monkeypatch):
         np.testing.assert_array_equal(fast, exact, err_msg=kind)
 
 
+@pytest.mark.parametrize("columns", [1000, 96, 33000])
+def test_rows_against_a_broadcast_row_and_column(columns, monkeypatch):
+    """Nests that stay two-dimensional: chunks are rows."""
+    rows, rng = 70000 // columns, np.random.default_rng(columns)
+    b = Builder("rows")
+    shapes = [(rows, columns), (1, columns), (rows, 1), (rows, columns)]
+    x, y, z, out = (b.parameter(f"p{i}", TensorType(BF16, shape)) for i, shape in enumerate(shapes))
+    scaled = b.op("mul", chain(b, b.load(x), b.load(y)), b.load(z))
+    b.store(out, b.op("sub", scaled, b.load(y)))
+    made = b.finish()
+    for kind in KINDS:
+        arrays = [patterns(rng, shape, kind) for shape in shapes]
+        fast, exact = both_ways(made, arrays, monkeypatch)
+        np.testing.assert_array_equal(fast, exact, err_msg=kind)
+
+
 def test_what_is_stored_keeps_the_sign_of_zero(monkeypatch):
     shape = (1, 4096)
     x, y = np.full(shape, -0.0, BFLOAT), np.full(shape, 2.0, BFLOAT)
     expression = lambda b, x, y: b.op("mul", b.op("mul", b.op("mul", x, y), y), y)
     fast, exact = both_ways(kernel_of(expression, shape), [x, y, np.ones(shape, BFLOAT)], monkeypatch)
     assert (fast == 0x8000).all() and (exact == 0x8000).all()
+
+
+def test_nests_with_fp64_are_not_watched(monkeypatch):
+    def through_double(b, x, y):
+        wide = b.op("cast", x, dtype=DataType.DT_DOUBLE, mode="none", saturate=False)
+        return chain(b, b.op("cast", wide, dtype=BF16, mode="none", saturate=False), y)
+
+    _, count = compiled(kernel_of(through_double, (2, 4096)), monkeypatch, True)
+    assert count == 0
 
 
 def test_a_nest_that_overwrites_its_input_is_not_written_twice(monkeypatch):

@@ -54,6 +54,8 @@ def worth_watching(nest: Nest, target: Target) -> bool:
     if not isinstance(numbers, Expression) and int(numbers) < FEWEST_NUMBERS:
         return False
     terms = nest.needed()
+    if any(t.dtype is DataType.DT_DOUBLE for t in terms):  # functions of the C library may drop flags that they raise
+        return False
     rounded = [t for t in terms if isinstance(t, Apply) and t.dtype is DataType.DT_BF16 and t.name not in _KEEPING]
     read = {id(t.access.buffer) for t in terms if isinstance(t, (Load, Gather))}
     apart = all(id(s.access.buffer) not in read and not writes_pairs(s) for s in nest.stores)
