@@ -12,7 +12,7 @@ import linecache
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, Union
 
 from pypto.diagnostics import Span
@@ -233,3 +233,16 @@ def refuse_variable_arguments(code: Code) -> None:
         raise VariableArguments(what="Variable-length arguments (*args)", span=code.span(arguments.vararg))
     if arguments.kwarg is not None:
         raise VariableArguments(what="Keyword argument packing (**kwargs)", span=code.span(arguments.kwarg))
+
+
+def cells_of(function: Any) -> dict[str, Any]:
+    """Names that a function takes from the functions around it."""
+    names = function.__code__.co_freevars
+    found = {}
+    for name, cell in zip(names, function.__closure__ or (), strict=False):
+        if isinstance(cell, CellType):
+            try:
+                found[name] = cell.cell_contents
+            except ValueError:  # not bound yet
+                continue
+    return found

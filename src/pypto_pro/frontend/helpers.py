@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from pypto.errors.frontend import NoSource
-from pypto.frontend.python import Code, code_of
+from pypto.frontend.python import Code, cells_of, code_of
 from pypto_pro.errors.calls import (
     HelperCount,
     HelperKeywords,
@@ -18,7 +18,7 @@ from pypto_pro.errors.calls import (
 from pypto_pro.frontend import annotation
 from pypto_pro.frontend.expressions import usable
 from pypto_pro.frontend.order import fixed
-from pypto_pro.frontend.state import Frame, cells_of
+from pypto_pro.frontend.state import Frame
 from pypto_pro.frontend.values import Static
 from pypto_pro.frontend.variables import bind, merge_values, outside
 

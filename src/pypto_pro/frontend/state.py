@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 from dataclasses import dataclass, field, replace
-from types import CellType
 from typing import Any
 
 from pypto.cores.enums import CoreType
@@ -82,19 +81,6 @@ class Frame:
         """The place of ``node``, with the calls that led here."""
         found = self.code.span(node)
         return found if self.caller is None else replace(found, caller=self.caller)
-
-
-def cells_of(function: Any) -> dict[str, Any]:
-    """Names that a function takes from the functions around it."""
-    names = function.__code__.co_freevars
-    found = {}
-    for name, cell in zip(names, function.__closure__ or (), strict=False):
-        if isinstance(cell, CellType):
-            try:
-                found[name] = cell.cell_contents
-            except ValueError:  # not bound yet
-                continue
-    return found
 
 
 class State:

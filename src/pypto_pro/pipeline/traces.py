@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from pypto.frontend.python import code_of
+from pypto.frontend.python import cells_of, code_of
 from pypto_pro.pipeline.buffers import Buffer
 from pypto_pro.pipeline.constants import Scope, function_scope
 from pypto_pro.pipeline.structure import Kernel, PipelineLoop, StageCall
@@ -65,13 +65,7 @@ def frame_scope(function: FunctionType, node: ast.FunctionDef, known: dict[str, 
 
 def namespace_of(function: FunctionType) -> dict[str, Any]:
     """Globals and closure of a function."""
-    found = dict(function.__globals__)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # the cell has no value yet
-            continue
-    return found
+    return {**function.__globals__, **cells_of(function)}
 
 
 def _lambda_body(node: Any) -> ast.FunctionDef:

@@ -19,13 +19,12 @@ from pypto.cores.program import TileProgram
 from pypto.cores.text import print_program
 from pypto.diagnostics import warn
 from pypto.errors.frontend import NoSource
-from pypto.frontend.python import Code, code_of, new_code
+from pypto.frontend.python import Code, cells_of, code_of, new_code
 from pypto_pro.errors.calls import SourceMissing
 from pypto_pro.frontend.entry import Source, parse_kernel
 from pypto_pro.frontend.locking import lock
 from pypto_pro.frontend.memory_map import MemoryMap, check_memory, memory_map
 from pypto_pro.frontend.signature import Signature, read_signature, scope_of
-from pypto_pro.frontend.state import cells_of
 from pypto_pro.language.tiles import for_architecture
 from pypto_pro.runtime import artefacts
 from pypto_pro.runtime.simulation import settings

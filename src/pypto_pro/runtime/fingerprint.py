@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-from pypto_pro.frontend.state import cells_of
+from pypto.frontend.python import cells_of
 from pypto_pro.runtime.compilation import Definition
 
 _MISSING = object()

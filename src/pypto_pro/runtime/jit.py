@@ -9,9 +9,9 @@ from types import FunctionType
 from typing import Any
 
 from pypto.dtypes import DataType
+from pypto.frontend.python import cells_of
 from pypto_pro.errors.launching import JitArgument, JitKeywords, NotAKernelFunction
 from pypto_pro.errors.tiling import KeyParameterClash, KeyVariableClash
-from pypto_pro.frontend.state import cells_of
 from pypto_pro.language.typing import Ptr, Tensor
 from pypto_pro.runtime.compilation import Definition
 from pypto_pro.runtime.datatypes import check_datatype
