@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,8 @@ from pypto.diagnostics import PortabilityWarning, PyptoWarning
 from pypto.dtypes import DataType
 from pypto.errors.simulation import SpaceNotOnChip, TileMisaligned
 from pypto.errors.tile_memory import TileMemoryExceeded
+from pypto_pro.errors.tiles import Misaligned
+from pypto_pro.frontend.groups import check_alignment
 from pypto_pro.frontend.memory_map import check_memory, memory_map
 
 S, L, D = MemorySpace, TensorLayout, DataType
@@ -157,3 +160,12 @@ def test_shapes_that_do_not_fill_lines_are_a_portability_warning(kind, text):
     assert text in str(caught[0].message)
     assert not warned(program(tile("x", vec(8, 8), 0), tile("y", vec(8, 1, layout=L.DN), 256)))
     assert not warned(program(tile("x", vec(16, 16, layout=L.NZ), 0), tile("y", vec(1, 8, layout=L.NZ), 4096)))
+
+
+def test_addresses_follow_the_alignment_of_the_chip_at_hand():
+    """A chip file of the user's own may ask for more or less than the two of the package."""
+    usual = chip("950")
+    memories = {**usual.memories, S.Vec: replace(usual.memories[S.Vec], alignment=64)}
+    check_alignment(usual, vec(16, 16), 32)
+    with pytest.raises(Misaligned, match="not 64-byte aligned"):
+        check_alignment(replace(usual, memories=memories), vec(16, 16), 32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pypto.cores.enums import MemorySpace
+from pypto.chips import Chip
 from pypto.cores.program import DeclareGroup, DeclareTile, Name
 from pypto.cores.types import Group, Tile
 from pypto_pro.errors.calls import UnexpectedKeyword
@@ -36,15 +36,6 @@ from pypto_pro.frontend.binding import Arguments
 from pypto_pro.frontend.values import GroupHandle, Static, TileHandle, describe, elements, static_integer
 from pypto_pro.language.tiles import TileType
 
-ALIGNMENT = {  # bytes, tile API section 1.7
-    MemorySpace.Vec: 32,
-    MemorySpace.Mat: 32,
-    MemorySpace.Left: 512,
-    MemorySpace.Right: 512,
-    MemorySpace.Acc: 64,
-    MemorySpace.ScaleLeft: 32,
-    MemorySpace.ScaleRight: 32,
-}
 LAST_MUTEX = 31  # tile API section 4.5
 GROUP_KEYWORDS = ("type", "addrs", "mutex_ids", "depth", "fwd_ids", "bwd_ids")
 
@@ -63,7 +54,7 @@ def make_tile(reader: Any, node: ast.Call) -> TileHandle:
         raise MakeTileAddress()
     address = _integer("make_tile()", "addr", arguments.keywords["addr"])
     _check_size(arguments)
-    check_alignment(type, address)
+    check_alignment(reader.unit.chip, type, address)
     name = reader.home(hint, TileHandle(Name(hint), type))
     reader.emit(DeclareTile(name, type, address, (), reader.frame.span(node)))
     return TileHandle(Name(name), type, address)
@@ -97,8 +88,10 @@ def _check_size(arguments: Arguments) -> None:
         raise MakeTileSize(got=found)
 
 
-def check_alignment(type: Tile, address: int) -> None:
-    alignment = ALIGNMENT.get(type.space, 1)
+def check_alignment(chip: Chip, type: Tile, address: int) -> None:
+    """The address as the memory of the chip has it; one that the chip does not have is the memory map's concern."""
+    memory = chip.memory(type.space)
+    alignment = memory.alignment if memory is not None else 1
     if address % alignment or address < 0:
         raise Misaligned(address=address, alignment=alignment, space=type.space.name)
 
@@ -125,7 +118,7 @@ def make_tile_group(reader: Any, node: ast.Call) -> GroupHandle:
     tile = given.value.core()
     ids = mutex_ids(keywords.get("mutex_ids"))
     depth = group_depth(keywords.get("depth"), ids)
-    addresses = group_addresses(keywords["addrs"], depth, tile)
+    addresses = group_addresses(reader.unit.chip, keywords["addrs"], depth, tile)
     type = Group(tile, depth, ids)
     name = reader.home(hint, GroupHandle(Name(hint), type, addresses))
     events = tuple(event_ids(keywords.get(one)) for one in ("fwd_ids", "bwd_ids"))
@@ -173,7 +166,7 @@ def group_depth(value: Any, ids: tuple) -> int:
     return depth
 
 
-def group_addresses(value: Any, depth: int, tile: Tile) -> tuple[int, ...]:
+def group_addresses(chip: Chip, value: Any, depth: int, tile: Tile) -> tuple[int, ...]:
     """One address: the tiles lie behind one another; a list: one each."""
     first = static_integer(value)
     if first is not None:
@@ -186,7 +179,7 @@ def group_addresses(value: Any, depth: int, tile: Tile) -> tuple[int, ...]:
     if len(found) != depth:
         raise AddressCount(count=len(found), depth=depth)
     for address in found:
-        check_alignment(tile, address)
+        check_alignment(chip, tile, address)
     return found
 
 
