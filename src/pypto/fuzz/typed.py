@@ -133,8 +133,8 @@ def _reduce(pool: Pool) -> None:
     axis = pool.choose.randrange(len(shape))
     kept = tuple(1 if k == axis else n for k, n in enumerate(shape))
     name = pool.choose.choice(["amax", "amin", "argmax", "argmin"] + ([] if kind in FLOATS else ["sum", "prod", "sum"]))
-    plain = " + 0.0" if kind in FLOATS and name in ("amax", "amin") else ""  # of zeros of both signs either may come out: make it +0
-    pool.add(f"pypto.{name}({a}, {axis}, True){plain}", "INT32" if name.startswith("arg") else kind, kept)
+    signed = kind in FLOATS and name in ("amax", "amin")  # of zeros of both signs either may come out: make it +0
+    pool.add(f"pypto.{name}({a}, {axis}, True){' + 0.0' if signed else ''}", "INT32" if name.startswith("arg") else kind, kept)
 
 
 def _arrange(pool: Pool) -> None:
