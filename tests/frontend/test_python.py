@@ -2,6 +2,7 @@
 
 import functools
 import linecache
+import sys
 
 import pytest
 
@@ -37,6 +38,10 @@ def test_a_method_is_found():
 
 def test_lambdas_are_told_apart_by_column():
     first, second = (lambda x: x + 1), (lambda x: x * 2)
+    if sys.version_info < (3, 11):  # code objects do not know columns yet
+        with pytest.raises(NoSource, match="several lambdas stand on one line"):
+            code_of(first)
+        return
     assert [type(code_of(f).node.body.op).__name__ for f in (first, second)] == ["Add", "Mult"]
 
 
