@@ -232,8 +232,10 @@ def _all_match(rows: tuple[Row, ...], arguments: tuple[Any, ...], block: Any) ->
 
 
 def _matches(row: Row, value: Any, block: Any) -> bool:
-    if row.kind in (layout.SAME_OBJECT, layout.SAME_INT, layout.SAME_FLOAT):
-        return value is row.value or (row.kind != layout.SAME_OBJECT and source_of(replace(row, value=value)) == source_of(row))
+    if row.kind == layout.SAME_INT:
+        return value == row.value
+    if row.kind in (layout.SAME_OBJECT, layout.SAME_FLOAT):
+        return value is row.value or (row.kind == layout.SAME_FLOAT and source_of(replace(row, value=value)) == source_of(row))
     if row.kind == layout.INT:
         block[row.slot] = value if -(2**63) <= value < 2**63 else 0
         return -(2**63) <= value < 2**63
