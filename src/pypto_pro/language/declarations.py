@@ -7,12 +7,12 @@ operations are made from their rows; those that have no row are written here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from pypto.ops.tile.table import Parameter, TileOperation, find
-from pypto_pro.errors.language import OutsideKernel
+from pypto_pro.errors.language import OutsideKernel, UnknownLanguageName
 
 MARK = "__pypto_pro__"
 
@@ -42,6 +42,16 @@ def operation_declaration(name: str, path: str = "") -> Callable[..., Any] | Non
     if row is None:
         return None
     return declaration(name, row_signature(row), _doc(row), path)
+
+
+def member(namespace: str, names: Sequence[str], name: str) -> Callable[..., Any]:
+    """Attribute ``name`` of ``pl.<namespace>``, which has the operations ``names``."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    found = operation_declaration(name, f"{namespace}.") if name in names else None
+    if found is None:
+        raise UnknownLanguageName(name=f"{namespace}.{name}", nearest="")
+    return found
 
 
 def row_signature(row: TileOperation) -> inspect.Signature:

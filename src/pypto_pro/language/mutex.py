@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto_pro.errors.language import UnknownLanguageName
-from pypto_pro.language.declarations import operation_declaration
+from pypto_pro.language.declarations import member
 
 NAMES = ["mutex_lock", "mutex_unlock"]
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    found = operation_declaration(name, "mutex.") if name in NAMES else None
-    if found is None:
-        raise UnknownLanguageName(name=f"mutex.{name}", nearest="")
-    return found
+    return member("mutex", NAMES, name)
 
 
 def __dir__() -> list[str]:
