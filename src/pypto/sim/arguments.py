@@ -16,6 +16,11 @@ from pypto.sim.memory import TensorMemory, stored
 from pypto.sim.values import Record, converted
 
 
+def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with arrays of their own, for a run that must not write into the caller's."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+
+
 class GlobalMemory:
     """What the arguments are. Arrays that share bytes share one watched memory, whatever they are called."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ class Gap(NamedTuple):
 
 @dataclass
 class Simulation:
-    """Result of ``simulate``. ``trace`` and ``waits`` are made from compact records when they are asked for.
+    """Result of ``simulate``. ``trace`` and ``waits`` are made from compact records when they are first asked for.
 
     ``cycles``: until the last effect of the last block. ``printed``: what the kernel printed, in order of simulated time.
     ``unpriced``: rates that the chip file does not have (the default rate stood in). ``findings``: what ``check="collect"`` found.
@@ -76,13 +77,13 @@ class Simulation:
     def microseconds(self) -> float:
         return self.chip.microseconds(self.cycles)
 
-    @property
+    @cached_property
     def trace(self) -> list[Event]:
         """Every instruction that took time, in order of start."""
         found = [_event(*record) for record in self.records]
         return sorted(found, key=lambda event: event.start)
 
-    @property
+    @cached_property
     def waits(self) -> list[Gap]:
         """Every bubble, in order of start."""
         return sorted((_gap(*record) for record in self.gaps), key=lambda gap: gap.start)

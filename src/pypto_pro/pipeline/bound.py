@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from pypto.cores.program import CoreProgram, If, Instruction, Loop, Repeat, Statement, TileProgram
+from pypto.sim.arguments import copied
 from pypto.sim.run import simulate
 
 EVENTS = frozenset(("set_cross_core", "wait_cross_core"))
@@ -57,8 +56,7 @@ def _body(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 def bound(program: TileProgram, values: Mapping[str, Any], block_dim: int = 1) -> Bound:
     """The bound of a launch, on copies of its arguments."""
-    copies = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
-    result = simulate(without_events(program), copies, block_dim=block_dim, check=False)
+    result = simulate(without_events(program), copied(values), block_dim=block_dim, check=False)
     ends = {"cube": 0.0, "vector": 0.0}
     for event in result.trace:
         side = "cube" if "AIC" in event.core else "vector"

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Union
 
-import numpy as np
-
 from pypto.cores.program import TileProgram, names_read, walk
 from pypto.errors.base import InternalError, UserError
+from pypto.sim.arguments import copied
 from pypto.sim.run import simulate
 from pypto_pro.errors.launching import ReadBeforeBound
 from pypto_pro.frontend.tidy import without_inner
@@ -77,8 +76,7 @@ class Silent:
 
 def cycles_of(compiled: Compiled, values: Mapping[str, Any], block_dim: int) -> float:
     """Simulated cycles on copies of the arguments."""
-    copies = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
-    return simulate(compiled.program, copies, block_dim=block_dim, check=False, observer=Silent()).cycles
+    return simulate(compiled.program, copied(values), block_dim=block_dim, check=False, observer=Silent()).cycles
 
 
 class Trials:
